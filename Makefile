@@ -1,0 +1,96 @@
+# Inkcap's commands. `make help` lists them; each is safe to run again.
+
+VENV      = .venv
+BIN       = $(VENV)/bin
+WORKSPACE = .
+PORT      = 8765
+JOBS      = 2
+
+# Stamps: what is installed, renewed only when pyproject.toml changes.
+RUNTIME = $(VENV)/.inkcap-runtime
+DEV     = $(VENV)/.inkcap-dev
+PIP     = $(BIN)/python -m pip install -qq
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+export OMP_WAIT_POLICY = passive
+
+.PHONY: help studio test check format bench soak docs clean style lint types layers budgets
+
+help:
+	@echo "make studio    install Inkcap and open the studio (WORKSPACE=folder, PORT=8765)"
+	@echo "make test      every check and every test"
+	@echo "make check     format, lint, types, layers, size budgets"
+	@echo "make format    put the code into its form"
+	@echo "make bench     the benchmarks, as ratios"
+	@echo "make soak      the tests that take minutes"
+	@echo "make docs      write the reference pages anew"
+	@echo "make clean     remove the virtual environment and every cache"
+
+studio: $(RUNTIME)
+	@$(BIN)/inkcap studio "$(WORKSPACE)" --port "$(PORT)"
+
+test: $(DEV)
+	@$(MAKE) --no-print-directory check
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+# The parts side by side: pyright takes the longest, the others fit beside it.
+check: $(DEV)
+	@$(MAKE) --no-print-directory -k -j $(JOBS) types style lint layers budgets
+
+style: $(DEV)
+	@$(BIN)/ruff format --check --quiet . || { echo "ruff: some files are not in form: run 'make format'"; exit 1; }
+
+lint: $(DEV)
+	@$(BIN)/ruff check --quiet .
+
+types: $(DEV)
+	@$(BIN)/pyright
+
+layers: $(DEV)
+	@$(BIN)/lint-imports --no-logo
+
+budgets: $(DEV)
+	@$(BIN)/python tools/budgets.py
+
+format: $(DEV)
+	@$(BIN)/ruff check --quiet --select I --fix .
+	@$(BIN)/ruff format .
+
+bench: $(RUNTIME)
+	@$(BIN)/python benchmarks/run.py
+
+soak: $(DEV)
+	@$(BIN)/python -m pytest -m soak
+
+docs: $(DEV)
+	@$(BIN)/python tools/reference.py
+
+clean:
+	@rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME): pyproject.toml
+	@$(MAKE) --no-print-directory $(VENV)/.usable
+	@echo "installing Inkcap (the first time takes a few minutes: torch is large)"
+	@$(PIP) -e .
+	@touch $@
+
+$(DEV): pyproject.toml
+	@$(MAKE) --no-print-directory $(VENV)/.usable
+	@echo "installing Inkcap and its test tools (the first time takes a few minutes: torch is large)"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(RUNTIME)
+
+# A virtual environment whose making was broken off lacks its pip or is none at all, and is made again.
+.PHONY: $(VENV)/.usable
+$(VENV)/.usable:
+	@if ! $(BIN)/python -c 'import sys; from pip import __version__; sys.exit(sys.version_info < (3, 11) or sys.prefix == sys.base_prefix)' 2>/dev/null; then \
+	    for python in $(PYTHON) python3.11 python3; do \
+	        if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	            exec "$$python" -m venv $(VENV); \
+	        fi; \
+	    done; \
+	    echo "Inkcap needs Python 3.11 or newer, and neither python3.11 nor python3 is one: install it, or say where it is with make PYTHON=/path/to/python" >&2; \
+	    exit 1; \
+	fi

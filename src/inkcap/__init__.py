@@ -1,0 +1,42 @@
+"""Inkcap: a graphical programming platform for deep learning. A drawing is the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inkcap.drawing import Drawing, DrawingError, load_drawing, save_drawing
+from inkcap.network import Network, Report, check
+from inkcap.structures import InkcapError, RunFailure, Structure
+from inkcap.zoo import draw
+
+if TYPE_CHECKING:
+    from inkcap.engine import build, source_of
+
+__version__ = "0.1.0"
+
+_LAZY = {"build": "inkcap.engine", "source_of": "inkcap.engine"}
+"""What needs torch is imported when it is first asked for: checks answer in a blink."""
+
+__all__ = [
+    "Drawing",
+    "DrawingError",
+    "InkcapError",
+    "Network",
+    "Report",
+    "RunFailure",
+    "Structure",
+    "build",
+    "check",
+    "draw",
+    "load_drawing",
+    "save_drawing",
+    "source_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'inkcap' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""``python -m inkcap`` is ``inkcap``."""
+
+from inkcap.cli import main
+
+main()

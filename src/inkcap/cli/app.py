@@ -1,0 +1,43 @@
+"""The command line: one typer application, errors in one place."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from inkcap.cli.output import complain
+from inkcap.structures import InkcapError, RunFailure
+
+app = typer.Typer(
+    name="inkcap",
+    help="Draw a network, check it, train it, use it. A drawing is a file NAME.inkcap.json.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run a command: exit code 2 for bad input, 1 for a failed run, never a traceback for a user's mistake."""
+    from inkcap.cli import commands
+
+    commands.register()
+    # Terminals that cannot show a sign get a stand-in for it instead of a crash.
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+    try:
+        app()
+    except RunFailure as error:
+        complain(f"inkcap: {error}")
+        sys.exit(1)
+    except InkcapError as error:
+        complain(f"inkcap: {error}")
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader went away, e.g. `inkcap symbols | head`: nothing is wrong.
+        sys.stderr.close()
+        sys.exit(0)

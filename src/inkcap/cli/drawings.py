@@ -1,0 +1,210 @@
+"""Commands about drawings: new, check, show, code, symbols, schema. None of them needs torch, but code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from inkcap.cli.app import app
+from inkcap.cli.output import complain, number, print_json, say, size
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A drawing, NAME.inkcap.json.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@app.command()
+def check(
+    file: FileArgument,
+    as_json: JsonOption = False,
+    batch: Annotated[int, typer.Option(min=1, help="Batch for which activation memory is told.")] = 1,
+) -> None:
+    """Check a drawing: is it a network, of which kind, at what cost, and what is wrong."""
+    from inkcap.drawing import load_drawing
+    from inkcap.network import check as check_drawing
+
+    report = check_drawing(load_drawing(file))
+    if as_json:
+        print_json(report.to_json(batch))
+    else:
+        _print_report(report, batch)
+    if not report.well_formed:
+        sys.exit(2)
+
+
+def _print_report(report: Any, batch: int) -> None:
+    kind = report.classification
+    if report.well_formed:
+        say(f"✓ {report.drawing.name}: well formed, {kind.kind}")
+    else:
+        complain(f"✗ {report.drawing.name}: {len(report.errors)} error{'s' if len(report.errors) > 1 else ''}")
+    say(f"  capsules       {len(report.capsules)}, connections {len(report.connections)}")
+    ends = f"{', '.join(report.inputs)} → outputs {', '.join(report.outputs)}"
+    say(f"  inputs         {ends}; {len(report.hidden)} hidden")
+    if kind and kind.witness:
+        say(f"  skip because   {kind.witness}")
+    elif kind:
+        say(f"  layers         {' | '.join(' '.join(layer) for layer in kind.layers)}")
+    say(f"  depth          {report.depth}{' (deep)' if report.depth > 2 else ''}")
+    frozen = f", {number(report.frozen_parameters)} frozen" if report.frozen_parameters else ""
+    say(f"  parameters     {number(report.parameters)}{frozen}")
+    say(f"  multiply-adds  {number(report.multiply_adds)}")
+    say(f"  activations    {size(report.activation_bytes(batch))} for a batch of {batch}")
+    for diagnostic in report.diagnostics:
+        line = f"  [{diagnostic.rule}] {diagnostic.message}"
+        if diagnostic.severity == "error":
+            complain(line)
+        else:
+            say(line)
+
+
+@app.command()
+def show(file: FileArgument, as_json: JsonOption = False) -> None:
+    """Show a drawing as a table: every capsule with its structure, connections and costs."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from inkcap.drawing import load_drawing
+    from inkcap.network import check as check_drawing
+    from inkcap.structures import show_shape
+
+    report = check_drawing(load_drawing(file))
+    if as_json:
+        print_json(report.to_json())
+        return
+    table = Table(box=SIMPLE_HEAD, title=report.drawing.name, title_justify="left", title_style="bold")
+    for heading, style in (("capsule", "left"), ("symbol", "left"), ("enters by", "left"), ("total input", "right"),
+                           ("output", "right"), ("parameters", "right"), ("multiply-adds", "right")):  # fmt: skip
+        table.add_column(heading, justify=style)  # pyright: ignore[reportArgumentType]
+    for capsule in report.capsules.values():
+        incoming = [report.connections[id] for id in capsule.incoming]
+        entering = "\n".join(f"{c.record.mark} {c.back}  {_weight_text(c)}".rstrip() for c in incoming)
+        parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
+        parameters += capsule.bias.structure.elements if capsule.bias else 0
+        costs = sum(c.multiply_adds for c in incoming)
+        cells = [
+            capsule.id,
+            capsule.record.title_of(capsule.rank),
+            entering,
+            show_shape(capsule.total_input.shape) if capsule.total_input else "?",
+            show_shape(capsule.output.shape) if capsule.output else "?",
+            number(parameters) if parameters else "",
+            number(costs) if costs else "",
+        ]
+        table.add_row(*cells)
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    kind = report.classification.kind if report.classification else "with a cycle"
+    say(f" {number(report.parameters)} parameters · {number(report.multiply_adds)} multiply-adds · {kind}")
+    for diagnostic in report.errors:
+        complain(f"[{diagnostic.rule}] {diagnostic.message}")
+
+
+def _weight_text(connection: Any) -> str:
+    for weight in connection.weights.values():
+        shape = weight.structure.shape
+        if len(shape) == 4:
+            return f"{shape[0]}@{shape[2]}×{shape[3]}×{shape[1]}"
+        return "×".join(map(str, shape))
+    return ""
+
+
+@app.command()
+def code(
+    file: FileArgument,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file instead.")] = None,
+) -> None:
+    """Print the PyTorch module that a drawing becomes: the very source that trains."""
+    from inkcap.drawing import load_drawing
+    from inkcap.engine import source_of
+    from inkcap.network import check as check_drawing
+
+    source = source_of(check_drawing(load_drawing(file)).network)
+    if output is None:
+        say(source.rstrip("\n"))
+    else:
+        from inkcap.drawing.files import write_atomically
+
+        write_atomically(output, source.encode())
+        say(f"wrote {output}")
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the drawing, and of its file.")],
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="NETWORK", help="Start from: mlp, mlp-figure-1, cnn, lenet, lenet-digits, empty."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+) -> None:
+    """Make a new drawing in this folder, from a known network: NAME itself if it is one, else the MLP of Figure 20."""
+    from inkcap.drawing import SUFFIX, Drawing, DrawingError, Edit, Meta, Put, save_drawing
+    from inkcap.zoo import NETWORKS, draw
+
+    chosen = start or (name if name in NETWORKS else "mlp")
+    stem = Path(name).name.removesuffix(SUFFIX)
+    folder = Path(name).parent
+    path = folder / f"{stem}{SUFFIX}"
+    if path.exists() and not force:
+        raise DrawingError(f"{path}: there is a file already; choose another name or give --force")
+    drawing = Drawing(stem) if chosen == "empty" else draw(chosen)
+    if stem not in NETWORKS:
+        drawing.apply(Edit("name", (Put(Meta(stem, drawing.dtype)),)))
+    save_drawing(drawing, path)
+    say(f"wrote {path} ({chosen}: {len(drawing.capsules)} capsules, {len(drawing.connections)} connections)")
+    say(f"next: inkcap check {path}")
+
+
+@app.command()
+def symbols(
+    symbol: Annotated[str | None, typer.Argument(metavar="[SYMBOL]", help="One symbol, with its attributes.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the catalogue of symbols, or show one with its attributes."""
+    from inkcap.symbols import CAPSULES, CONNECTIONS, UnknownSymbol, suggest
+
+    known = {**CAPSULES, **CONNECTIONS}
+    if symbol is not None and symbol not in known:
+        raise UnknownSymbol(f"there is no symbol {symbol!r}; {suggest(symbol, known)}")
+    chosen = {symbol: known[symbol]} if symbol else known
+    if as_json:
+        from inkcap.symbols.describe import describe
+
+        print_json({"symbols": [describe(record) for record in chosen.values()]})
+        return
+    if symbol:
+        _print_symbol(known[symbol])
+        return
+    for title, records in (("Capsules", CAPSULES), ("Connections", CONNECTIONS)):
+        say(title)
+        for record in records.values():
+            mark = getattr(record, "mark", " ")
+            say(f"  {mark} {record.id:<14}{record.tooltip}")
+    say("Attributes of one: inkcap symbols convolution")
+
+
+def _print_symbol(record: Any) -> None:
+    from inkcap.symbols.describe import describe
+
+    described = describe(record)
+    say(f"{described['title']} ({record.id})")
+    say(f"  {described['tooltip']}")
+    say(f"  {described['formula']}")
+    for attribute in described["attributes"]:
+        letter = f" ({attribute['letter']})" if attribute["letter"] else ""
+        state = "inferred" if attribute["inferred"] else "required" if attribute["required"] else attribute["default"]
+        say(f"  {attribute['name'] + letter:<18}{attribute['help']} [{state}]")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of drawing files."""
+    from inkcap.drawing import drawing_schema
+
+    print_json(drawing_schema())

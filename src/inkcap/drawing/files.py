@@ -1,0 +1,145 @@
+"""Drawing files: ``*.inkcap.json``, canonical, one record a line, so that a diff shows meaning."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+from inkcap.drawing import limits
+from inkcap.drawing.codec import DrawingError, decode, encode
+from inkcap.drawing.document import Drawing
+from inkcap.drawing.edits import Edit, Meta, Put
+from inkcap.drawing.fields import read_list, read_object
+from inkcap.drawing.groups import Group, Plain, Use
+from inkcap.drawing.migrations import FORMAT, migrate
+from inkcap.drawing.records import Capsule, Connection, Note, Position
+from inkcap.structures import InkcapError
+
+SUFFIX = ".inkcap.json"
+
+SECTIONS: tuple[tuple[str, str, int], ...] = (
+    ("capsules", "capsule", limits.CAPSULES),
+    ("connections", "connection", limits.CONNECTIONS),
+    ("groups", "group", 1000),
+    ("uses", "use", limits.CAPSULES),
+    ("notes", "note", limits.CAPSULES),
+)
+READERS: dict[str, Any] = {"capsule": Capsule, "connection": Connection, "group": Group, "use": Use, "note": Note}
+FIELDS = ("format", "name", "dtype", *(section for section, _, _ in SECTIONS), "plain", "positions")
+
+
+def to_text(drawing: Drawing) -> str:
+    """Write a drawing as canonical JSON text."""
+    parts = [
+        f'  "format": {FORMAT}',
+        f'  "name": {encode(drawing.name)}',
+        f'  "dtype": {encode(drawing.dtype)}',
+    ]
+    for section, kind, _ in SECTIONS:
+        lines = [f"    {encode(record.to_json())}" for record in drawing.records(kind)]
+        if lines or kind in ("capsule", "connection"):
+            parts.append(f'  "{section}": [' + ("\n" + ",\n".join(lines) + "\n  ]" if lines else "]"))
+    if drawing.plain is not None:
+        columns = [f'    "{name}": {encode(column)}' for name, column in drawing.plain.to_json().items()]
+        parts.append('  "plain": {\n' + ",\n".join(columns) + "\n  }")
+    if drawing.positions:
+        lines = [f"    {encode(id)}: {encode(position.to_json())}" for id, position in drawing.positions.items()]
+        parts.append('  "positions": {\n' + ",\n".join(lines) + "\n  }")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def from_text(text: str) -> Drawing:
+    """Read a drawing from JSON text; whatever is wrong is refused with its place."""
+    if len(text) > limits.FILE_BYTES and '"plain"' not in text:
+        raise DrawingError(f"the file is larger than {limits.FILE_BYTES // 2**20} MiB")
+    document = decode(text)
+    if not isinstance(document, dict):
+        raise DrawingError("the file must be one JSON object")
+    document = read_object(
+        migrate(cast("dict[str, Any]", document)), "the file", FIELDS, ("format", "name", "capsules", "connections")
+    )
+    drawing = Drawing()
+    meta = {key: document[key] for key in ("name", "dtype") if key in document}
+    patches: list[Put] = [Put(Meta.from_json(meta, ""))]
+    for section, kind, most in SECTIONS:
+        patches.extend(_read_section(document.get(section, []), section, kind, most))
+    if document.get("plain") is not None:
+        patches.append(Put(Plain.from_json(document["plain"], "plain")))
+    positions = read_object(document.get("positions", {}), "positions", document.get("positions", {}))
+    for item, value in positions.items():
+        patches.append(Put(Position.from_json(item, value, f"positions.{item}")))
+    drawing.apply(Edit("open", tuple(patches)))
+    drawing.start_history_here()
+    return drawing
+
+
+def _read_section(value: Any, section: str, kind: str, most: int) -> list[Put]:
+    patches: list[Put] = []
+    seen: dict[str, int] = {}
+    for i, item in enumerate(read_list(value, section, most)):
+        record = READERS[kind].from_json(item, f"{section}[{i}]")
+        if record.id in seen:
+            raise DrawingError(f"the id {record.id!r} is taken by {section}[{seen[record.id]}]", f"{section}[{i}].id")
+        seen[record.id] = i
+        patches.append(Put(record))
+    return patches
+
+
+def load_drawing(path: Path | str) -> Drawing:
+    """Read a drawing file."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > limits.PLAIN_FILE_BYTES:
+            raise DrawingError(f"the file has {size} bytes, {limits.PLAIN_FILE_BYTES} are allowed")
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise DrawingError(f"{path}: there is no such file; 'inkcap new NAME' makes a drawing") from None
+    except IsADirectoryError:
+        raise DrawingError(f"{path}: this is a folder, not a drawing") from None
+    except UnicodeDecodeError as error:
+        raise DrawingError(f"{path}: not text in UTF-8 (byte {error.start})") from None
+    except OSError as error:
+        raise DrawingError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        return from_text(text)
+    except InkcapError as error:
+        raise DrawingError(f"{path}: {error}") from None
+
+
+def save_drawing(drawing: Drawing, path: Path | str) -> None:
+    """Write a drawing file: to a temporary file, to the disk, then in place of the old one."""
+    write_atomically(Path(path), to_text(drawing).encode("utf-8"))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, whatever is killed."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files that only their owner may read; a drawing is an ordinary file.
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        os.replace(temporary, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename durable where the platform can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

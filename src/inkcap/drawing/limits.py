@@ -1,0 +1,14 @@
+"""Limits of a drawing file, in one place: a person never meets them, a bomb always does."""
+
+FILE_BYTES = 16 * 2**20
+"""A drawing without a ``plain`` block."""
+PLAIN_FILE_BYTES = 256 * 2**20
+"""A drawing with a columnar ``plain`` block."""
+PLAIN_CONNECTIONS = 2_000_000
+CAPSULES = 20_000
+CONNECTIONS = 60_000
+JSON_DEPTH = 64
+GROUP_DEPTH = 32
+NAME_LENGTH = 200
+TEXT_LENGTH = 20_000
+LARGEST_INTEGER = 2**53

@@ -1,0 +1,172 @@
+"""Records: what a drawing is made of. Each knows how it stands in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+from inkcap.drawing import limits
+from inkcap.drawing.codec import DrawingError
+from inkcap.drawing.fields import read_attributes, read_id, read_list, read_number, read_object, read_text
+from inkcap.symbols import UnknownSymbol, capsule_symbol, connection_symbol, jsonable
+
+MAIN_PORT = "in"
+"""The summing port that every capsule has: the paper's case."""
+
+
+def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {key: jsonable(value) for key, value in attributes.items()}
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """A vertex: a capsule symbol of some rank, with its attributes and the parts that it wears."""
+
+    kind: ClassVar[str] = "capsule"
+    id: str
+    symbol: str
+    rank: int
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    wears: tuple[dict[str, Any], ...] = ()
+    label: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for the file; what is empty is left out."""
+        record: dict[str, Any] = {"id": self.id, "symbol": self.symbol, "rank": self.rank}
+        if self.attributes:
+            record["attributes"] = _plain(self.attributes)
+        if self.wears:
+            record["wears"] = [dict(part) for part in self.wears]
+        if self.label:
+            record["label"] = self.label
+        return record
+
+    @staticmethod
+    def from_json(value: Any, place: str, *, expressions: bool = False) -> Capsule:
+        """Read and check it against the catalogue."""
+        fields = ("id", "symbol", "rank", "attributes", "wears", "label")
+        record = read_object(value, place, fields, ("id", "symbol", "rank"))
+        capsule_id = read_id(record["id"], f"{place}.id")
+        name = read_text(record["symbol"], f"{place}.symbol")
+        try:
+            symbol = capsule_symbol(name)
+        except UnknownSymbol as error:
+            raise DrawingError(f"capsule {capsule_id}: {error}", f"{place}.symbol") from None
+        rank = record["rank"]
+        if isinstance(rank, bool) or rank not in symbol.ranks:
+            ranks = ", ".join(map(str, symbol.ranks))
+            raise DrawingError(
+                f"capsule {capsule_id}: {symbol.title} has the ranks {ranks}, not {rank!r}", f"{place}.rank"
+            )
+        attributes = read_attributes(
+            record.get("attributes", {}), symbol.attributes(rank), f"{place}.attributes", expressions=expressions
+        )
+        wears = tuple(
+            _read_part(part, f"{place}.wears[{i}]")
+            for i, part in enumerate(read_list(record.get("wears", []), f"{place}.wears", 8))
+        )
+        label = read_text(record.get("label", ""), f"{place}.label")
+        return Capsule(capsule_id, symbol.id, rank, attributes, wears, label)
+
+
+def _read_part(value: Any, place: str) -> dict[str, Any]:
+    part = read_object(value, place, ("part", "attributes"), ("part",))
+    attributes = part.get("attributes", {})
+    if not isinstance(attributes, dict):
+        raise DrawingError("must be an object", f"{place}.attributes")
+    return {"part": read_text(part["part"], f"{place}.part"), "attributes": cast("dict[str, Any]", attributes)}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A directed edge from the back end to the front end, with a connection symbol."""
+
+    kind: ClassVar[str] = "connection"
+    id: str
+    symbol: str
+    back: str
+    front: str
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    port: str = MAIN_PORT
+    tie: str = ""
+    label: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for the file; what is empty is left out."""
+        record: dict[str, Any] = {"id": self.id, "symbol": self.symbol, "back": self.back, "front": self.front}
+        if self.attributes:
+            record["attributes"] = _plain(self.attributes)
+        if self.port != MAIN_PORT:
+            record["port"] = self.port
+        if self.tie:
+            record["tie"] = self.tie
+        if self.label:
+            record["label"] = self.label
+        return record
+
+    @staticmethod
+    def from_json(value: Any, place: str, *, expressions: bool = False) -> Connection:
+        """Read and check it against the catalogue."""
+        fields = ("id", "symbol", "back", "front", "attributes", "port", "tie", "label")
+        record = read_object(value, place, fields, ("id", "symbol", "back", "front"))
+        connection_id = read_id(record["id"], f"{place}.id")
+        name = read_text(record["symbol"], f"{place}.symbol")
+        try:
+            symbol = connection_symbol(name)
+        except UnknownSymbol as error:
+            raise DrawingError(f"connection {connection_id}: {error}", f"{place}.symbol") from None
+        return Connection(
+            connection_id,
+            symbol.id,
+            read_id(record["back"], f"{place}.back"),
+            read_id(record["front"], f"{place}.front"),
+            read_attributes(
+                record.get("attributes", {}), symbol.attributes, f"{place}.attributes", expressions=expressions
+            ),
+            read_id(record.get("port", MAIN_PORT), f"{place}.port"),
+            read_id(record["tie"], f"{place}.tie") if record.get("tie") else "",
+            read_text(record.get("label", ""), f"{place}.label"),
+        )
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on the drawing; it has no meaning for the network."""
+
+    kind: ClassVar[str] = "note"
+    id: str
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for the file."""
+        return {"id": self.id, "text": self.text}
+
+    @staticmethod
+    def from_json(value: Any, place: str) -> Note:
+        """Read and check it."""
+        record = read_object(value, place, ("id", "text"), ("id", "text"))
+        return Note(
+            read_id(record["id"], f"{place}.id"), read_text(record["text"], f"{place}.text", limits.TEXT_LENGTH)
+        )
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a capsule or a note lies on the canvas."""
+
+    kind: ClassVar[str] = "position"
+    id: str
+    x: float
+    y: float
+
+    def to_json(self) -> list[float]:
+        """Describe it for the file."""
+        return [self.x, self.y]
+
+    @staticmethod
+    def from_json(item: str, value: Any, place: str) -> Position:
+        """Read and check it."""
+        numbers = read_list(value, place, 2)
+        if len(numbers) != 2:
+            raise DrawingError("must be two numbers, x and y", place)
+        return Position(read_id(item, place), *(read_number(n, place) for n in numbers))

@@ -1,0 +1,125 @@
+"""The published JSON Schema of drawing files, generated from the catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inkcap.drawing import limits
+from inkcap.drawing.fields import ID
+from inkcap.drawing.migrations import FORMAT
+from inkcap.structures import DTYPES
+from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute
+
+IDENTIFIER = {"type": "string", "pattern": f"^{ID.pattern}$"}
+NAME = {"type": "string", "maxLength": limits.NAME_LENGTH}
+NUMBER = {"type": "number"}
+EXPRESSION = {"type": "string", "pattern": "^=", "maxLength": limits.NAME_LENGTH}
+SCALARS: dict[str, Any] = {"additionalProperties": {"type": ["number", "string", "boolean"]}, "type": "object"}
+PORTS: dict[str, Any] = {"type": "object", "additionalProperties": IDENTIFIER}
+
+
+def _object(properties: dict[str, Any], required: tuple[str, ...]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "required": list(required), "properties": properties}
+
+
+def _attributes(declared: tuple[Attribute, ...], *, expressions: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for attribute in declared:
+        options = [attribute.schema(), {"type": "null"}, *([EXPRESSION] if expressions else [])]
+        fields[attribute.name] = {"anyOf": options}
+    return _object(fields, ())
+
+
+def _capsule(*, expressions: bool) -> dict[str, Any]:
+    part = _object({"part": NAME, "attributes": {"type": "object"}}, ("part",))
+    faces = [
+        _object(
+            {
+                "id": IDENTIFIER,
+                "symbol": {"const": symbol.id},
+                "rank": {"const": rank},
+                "attributes": _attributes(symbol.attributes(rank), expressions=expressions),
+                "wears": {"type": "array", "items": part, "maxItems": 8},
+                "label": NAME,
+            },
+            ("id", "symbol", "rank"),
+        )
+        | {"title": symbol.title_of(rank), "description": symbol.tooltip}
+        for symbol in CAPSULES.values()
+        for rank in symbol.ranks
+    ]
+    return {"oneOf": faces}
+
+
+def _connection(*, expressions: bool) -> dict[str, Any]:
+    kinds = [
+        _object(
+            {
+                "id": IDENTIFIER,
+                "symbol": {"const": symbol.id},
+                "back": IDENTIFIER,
+                "front": IDENTIFIER,
+                "attributes": _attributes(symbol.attributes, expressions=expressions),
+                "port": IDENTIFIER,
+                "tie": {"anyOf": [IDENTIFIER, {"const": ""}, {"type": "null"}]},
+                "label": NAME,
+            },
+            ("id", "symbol", "back", "front"),
+        )
+        | {"title": f"{symbol.title} connection", "description": symbol.tooltip}
+        for symbol in CONNECTIONS.values()
+    ]
+    return {"oneOf": kinds}
+
+
+def _list(items: dict[str, Any], most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "maxItems": most}
+
+
+def drawing_schema() -> dict[str, Any]:
+    """Describe drawing files as JSON Schema (draft 2020-12)."""
+    use = _object(
+        {
+            "id": IDENTIFIER,
+            "group": IDENTIFIER,
+            "arguments": SCALARS,
+            "repeat": {"type": "integer", "minimum": 1, "maximum": 10_000},
+            "label": NAME,
+        },
+        ("id", "group"),
+    )
+    group = _object(
+        {
+            "id": IDENTIFIER,
+            "arguments": SCALARS,
+            "capsules": _list(_capsule(expressions=True), limits.CAPSULES),
+            "connections": _list(_connection(expressions=True), limits.CONNECTIONS),
+            "uses": _list(use, limits.CAPSULES),
+            "inputs": PORTS,
+            "outputs": PORTS,
+            "label": NAME,
+        },
+        ("id",),
+    )
+    whole = {"type": "integer", "minimum": -1}
+    columns = {"symbol": NAME, "bias": NUMBER, "back": whole, "front": whole, "weight": NUMBER, "tie": whole}
+    plain = _object({k: _list(v, limits.PLAIN_CONNECTIONS) for k, v in columns.items()}, tuple(columns)[:5])
+    note = _object({"id": IDENTIFIER, "text": {"type": "string", "maxLength": limits.TEXT_LENGTH}}, ("id", "text"))
+    position = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
+    body = _object(
+        {
+            "format": {"const": FORMAT},
+            "name": NAME,
+            "dtype": {"enum": list(DTYPES)},
+            "capsules": _list(_capsule(expressions=False), limits.CAPSULES),
+            "connections": _list(_connection(expressions=False), limits.CONNECTIONS),
+            "groups": _list(group, 1000),
+            "uses": _list(use, limits.CAPSULES),
+            "notes": _list(note, limits.CAPSULES),
+            "plain": {"anyOf": [plain, {"type": "null"}]},
+            "positions": {"type": "object", "additionalProperties": position},
+        },
+        ("format", "name", "capsules", "connections"),
+    )
+    header = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Inkcap drawing, format 1"}
+    return {**header, **body}

@@ -1,0 +1,115 @@
+"""From a network to a live torch module: the module that runs is the source that is printed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from inkcap.engine.printing import print_module
+from inkcap.network import Network, WeightRecord
+from inkcap.program import Lowered, class_name, lower_to_layers, lower_to_steps
+from inkcap.structures import InkcapError
+
+
+class WeightsError(InkcapError):
+    """Weights that do not fit a network."""
+
+
+def lower(network: Network, returns: Mapping[str, str] | None = None) -> Lowered:
+    """Lower a network to layers; ``returns={"h": "U"}`` makes the output h give its total input."""
+    for id, what in (returns or {}).items():
+        if id not in network.outputs or what not in ("U", "Y"):
+            raise ValueError(f"returns: {id!r} is no output, or {what!r} is neither U nor Y")
+    return lower_to_layers(lower_to_steps(network), dict(returns or {}))
+
+
+def source_of(network: Network, returns: Mapping[str, str] | None = None) -> str:
+    """Print a network as a PyTorch module."""
+    return print_module(lower(network, returns))
+
+
+def build(network: Network, returns: Mapping[str, str] | None = None) -> nn.Module:
+    """Build the module of a network: called with the inputs in the order of the drawing, it gives the outputs.
+
+    ``module.weight_names`` maps every weight's name in the drawing to its path in the module.
+    """
+    lowered = lower(network, returns)
+    source = print_module(lowered)
+    namespace: dict[str, Any] = {"__name__": "inkcap.drawn"}
+    # The only exec of the project: the source is our own print, whose names and numbers come from checked records.
+    exec(compile(source, f"<{class_name(network.name)}>", "exec"), namespace)  # noqa: S102
+    module: nn.Module = namespace[class_name(network.name)]()
+    module.weight_names = dict(lowered.names)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue]
+    trainable = {name: weight.trainable for name, weight in network.weights.items()}
+    for name, parameter in named_weights(module).items():
+        parameter.requires_grad_(trainable[name])
+    return module
+
+
+def named_weights(module: nn.Module) -> dict[str, nn.Parameter]:
+    """Give a built module's parameters by their names in the drawing."""
+    names: Mapping[str, str] = module.weight_names  # pyright: ignore[reportAssignmentType]
+    return {name: module.get_parameter(path) for name, path in names.items()}
+
+
+def weights_of(module: nn.Module) -> dict[str, Tensor]:
+    """Copy a built module's weights, by their names in the drawing, to the CPU."""
+    return {name: parameter.detach().cpu().clone() for name, parameter in named_weights(module).items()}
+
+
+def load_weights(module: nn.Module, weights: Mapping[str, Tensor], *, strict: bool = True) -> list[str]:
+    """Load weights by their names in the drawing; not strict, those whose name and shape fit. Give what was loaded."""
+    own = named_weights(module)
+    if strict and (own.keys() != weights.keys()):
+        missing, extra = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
+        raise WeightsError(
+            f"the weights do not fit the network: missing {missing or 'none'}, not wanted {extra or 'none'}"
+        )
+    loaded: list[str] = []
+    with torch.no_grad():
+        for name, parameter in own.items():
+            value = weights.get(name)
+            if value is None or value.shape != parameter.shape:
+                if strict and value is not None:
+                    have, want = tuple(value.shape), tuple(parameter.shape)
+                    raise WeightsError(f"the weight {name} has the shape {have}, the network needs {want}")
+                continue
+            parameter.copy_(value)
+            loaded.append(name)
+    return loaded
+
+
+def initialise(module: nn.Module, network: Network, seed: int) -> None:
+    """Start every weight from its own generator, seeded by the run's seed and the weight's name.
+
+    So a weight's start does not depend on what else is drawn, nor on the order of drawing.
+    """
+    with torch.no_grad():
+        for name, parameter in named_weights(module).items():
+            record = network.weights[name]
+            parameter.copy_(_start(record, _generator(seed, name)))
+
+
+def _generator(seed: int, name: str) -> torch.Generator:
+    digest = hashlib.sha256(f"{seed}/weights/{name}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") % 2**63)
+
+
+def _start(weight: WeightRecord, generator: torch.Generator) -> Tensor:
+    shape = weight.structure.sizes
+    if weight.start is not None:
+        return torch.full(shape, float(weight.start), dtype=torch.float64)
+    uniform = torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1
+    if weight.initialiser in ("uniform", "bias"):
+        return uniform / math.sqrt(weight.fan_in)
+    if weight.initialiser == "glorot":
+        return uniform * math.sqrt(6 / (weight.fan_in + weight.fan_out))
+    if weight.initialiser in ("zeros", "ones"):
+        return torch.full(shape, float(weight.initialiser == "ones"), dtype=torch.float64)
+    deviation = math.sqrt(2 / weight.fan_in) if weight.initialiser == "he" else 0.01
+    return torch.randn(shape, generator=generator, dtype=torch.float64) * deviation

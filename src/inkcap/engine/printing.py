@@ -1,0 +1,177 @@
+"""Printing: a lowered program as the PyTorch module that an experienced person would have written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inkcap.operations import Step
+from inkcap.program import Identifiers, Layer, Lowered, class_name
+from inkcap.structures import show_shape
+
+
+@dataclass(frozen=True)
+class Printed:
+    """An expression, and whether it needs brackets inside another."""
+
+    text: str
+    loose: bool = False
+
+    @property
+    def tight(self) -> str:
+        """The expression in brackets if it needs them."""
+        return f"({self.text})" if self.loose else self.text
+
+
+def _pair(values: Any) -> str:
+    first, *rest = values
+    return str(first) if all(value == first for value in rest) else str(tuple(values))
+
+
+def _options(step: Step, defaults: dict[str, Any]) -> str:
+    given = ((name, step.attributes[name]) for name, default in defaults.items() if step.attributes[name] != default)
+    return "".join(f", {name}={_pair(value) if isinstance(value, tuple) else value}" for name, value in given)
+
+
+CONVOLUTION_DEFAULTS: dict[str, Any] = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+
+
+def _spread(weight: Printed, step: Step) -> str:
+    axes = len(step.shape) - 1
+    return f"{weight.tight}[:{', None' * axes}]" if step.attributes["per"] == "channel" and axes else weight.tight
+
+
+def _window_max(step: Step, x: Printed) -> Printed:
+    at = step.attributes
+    stride = "" if at["stride"] == at["window"] else f", stride={_pair(at['stride'])}"
+    padding = "" if not any(at["padding"]) else f", padding={_pair(at['padding'])}"
+    ceil = ", ceil_mode=True" if at["edge"] == "ceil" else ""
+    return Printed(f"F.max_pool2d({x.text}, {_pair(at['window'])}{stride}{padding}{ceil})")
+
+
+def _reshape(step: Step, x: Printed) -> Printed:
+    shape = step.attributes["shape"]
+    if len(shape) == 1:
+        return Printed(f"{x.tight}.flatten(1)")
+    return Printed(f"{x.tight}.reshape(-1, {', '.join(map(str, shape))})")
+
+
+FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
+    "add": lambda step, v: Printed(f"{v[0].text} + {v[1].text}", loose=True),
+    "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
+    "scale": lambda step, v: Printed(f"{_spread(v[1], step)} * {v[0].tight}", loose=True),
+    "matmul": lambda step, v: Printed(f"F.linear({v[1].text}, {v[0].text})"),
+    "convolve": lambda step, v: Printed(f"F.conv2d({v[0].text}, {v[1].text}{_options(step, CONVOLUTION_DEFAULTS)})"),
+    "flip": lambda step, v: Printed(f"{v[0].tight}.flip({tuple(range(-step.attributes['axes'], 0))})"),
+    "window_max": lambda step, v: _window_max(step, v[0]),
+    "reshape": lambda step, v: _reshape(step, v[0]),
+    "relu": lambda step, v: Printed(f"F.relu({v[0].text})"),
+    "sigmoid": lambda step, v: Printed(f"torch.sigmoid({v[0].text})"),
+    "tanh": lambda step, v: Printed(f"torch.tanh({v[0].text})"),
+    "step": lambda step, v: Printed(f"({v[0].tight} >= 0).to(torch.{step.dtype})"),
+    "softmax": lambda step, v: Printed(f"F.softmax({v[0].text}, dim={step.attributes['axis']})"),
+    "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
+}
+
+
+def print_module(lowered: Lowered) -> str:
+    """Print the whole module: imports, class, layers, forward."""
+    network = lowered.program.network
+    printer = _Printer(lowered)
+    body = printer.forward()
+    header = [f"class {class_name(network.name)}(nn.Module):", "    def __init__(self) -> None:"]
+    lines = [
+        "import torch",
+        "from torch import Tensor, nn",
+        "from torch.nn import functional as F",
+        "",
+        "",
+        *header,
+        "        super().__init__()",
+        *(f"        {line}" for line in printer.declarations()),
+        "",
+        *body,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+class _Printer:
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+        self.program = lowered.program
+        self.identifiers = Identifiers()
+        self.weight_of = {number: name for name, number in self.program.weights.items()}
+        self.expressions: dict[int, Printed] = {}
+        self.arguments: list[str] = []
+        for id, number in self.program.inputs.items():
+            name = self.identifiers.of(id)
+            self.arguments.append(name)
+            self.expressions[number] = Printed(name)
+
+    def declarations(self) -> list[str]:
+        """Print the layers and free parameters, in the order of the drawing."""
+        lines = [f"self.{layer.identifier} = {_print_layer(layer)}" for layer in self.lowered.layers.values()]
+        weights = self.program.network.weights
+        for name, attribute in self.lowered.parameters.items():
+            structure = weights[name].structure
+            dtype = "" if structure.dtype == "float32" else f", dtype=torch.{structure.dtype}"
+            lines.append(f"self.{attribute} = nn.Parameter(torch.zeros({tuple(structure.shape)}{dtype}))")
+        return lines
+
+    def forward(self) -> list[str]:
+        """Print the forward function: one line a capsule, its structure behind it."""
+        uses = self._count_uses()
+        capsule_of: dict[int, str] = {}
+        for id, number in self.program.outputs.items():
+            capsule_of.setdefault(number, id)
+        lines: list[str] = []
+        for step in self.lowered.steps:
+            source = self.lowered.aliases.get(step.target)
+            printed = self._expression(step) if source is None else self.expressions[source]
+            owner = self.program.owners[step.target]
+            is_output = capsule_of.get(step.target) == owner
+            if is_output or uses.get(step.target, 0) > 1 or step.target in self.lowered.returned:
+                name = self.identifiers.of(owner if is_output else f"{owner} total")
+                lines.append(f"        {name} = {printed.text}  # {show_shape(step.shape)}")
+                printed = Printed(name)
+            self.expressions[step.target] = printed
+        result = ", ".join(self.expressions[number].text for number in self.lowered.returned)
+        kind = "Tensor" if len(self.lowered.returned) == 1 else "tuple[Tensor, ...]"
+        parameters = ", ".join(f"{name}: Tensor" for name in self.arguments)
+        return [f"    def forward(self, {parameters}) -> {kind}:", *lines, f"        return {result}"]
+
+    def _count_uses(self) -> dict[int, int]:
+        uses: dict[int, int] = {}
+        for step in self.lowered.steps:
+            # A bias that a layer adds is no step of the printed program, so it does not use its sum.
+            for argument in () if step.target in self.lowered.aliases else step.arguments:
+                uses[argument] = uses.get(argument, 0) + 1
+        return uses
+
+    def _expression(self, step: Step) -> Printed:
+        layer = self.lowered.layers.get(step.target)
+        if layer is not None:
+            x = step.arguments[1 if layer.kind == "Linear" else 0]
+            return Printed(f"self.{layer.identifier}({self.expressions[x].text})")
+        arguments = [self._argument(number) for number in step.arguments]
+        return FORMS[step.operation.name](step, arguments)
+
+    def _argument(self, number: int) -> Printed:
+        if number in self.weight_of:
+            return Printed(f"self.{self.lowered.parameters[self.weight_of[number]]}")
+        return self.expressions[number]
+
+
+def _print_layer(layer: Layer) -> str:
+    step = layer.step
+    bias = "" if layer.bias else ", bias=False"
+    dtype = "" if step.dtype == "float32" else f", dtype=torch.{step.dtype}"
+    weight = layer.weight_shape
+    if layer.kind == "Linear":
+        return f"nn.Linear({weight[1]}, {weight[0]}{bias}{dtype})"
+    kernels, depth, *kernel = weight
+    options = _options(step, CONVOLUTION_DEFAULTS)
+    channels = depth * step.attributes["groups"]
+    return f"nn.Conv2d({channels}, {kernels}, {_pair(kernel)}{options}{bias}{dtype})"

@@ -1,0 +1,194 @@
+"""From a drawing to its report, and to a network when it is well formed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from inkcap.drawing import Connection, Drawing
+from inkcap.network import fixes
+from inkcap.network.checks import check_capsule, check_connection
+from inkcap.network.diagnostics import Diagnostic
+from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_connection
+from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
+from inkcap.network.report import Report
+from inkcap.operations import ShapeError
+from inkcap.structures import PartialShape, Shape, Structure
+from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.theory import Graph, classify
+
+
+def check(drawing: Drawing) -> Report:
+    """Check a drawing; whatever is wrong becomes a diagnostic, and everything that can be inferred is."""
+    ends = [(c.back, c.front) for c in drawing.connections.values()]
+    known = [(a, b) for a, b in ends if a in drawing.capsules and b in drawing.capsules]
+    graph = Graph.of(drawing.capsules, known)
+    inferred = Inference(drawing, graph.order).run()
+    infer_dtypes(drawing, graph.order, inferred)
+    diagnostics = [*_unsupported(drawing), *_check_graph(drawing, graph)]
+    entered = {connection.front for connection in drawing.connections.values()}
+    order = (*graph.order, *(id for id in drawing.capsules if id not in set(graph.order)))
+    incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+    for connection in drawing.connections.values():
+        if connection.front in incoming and connection.back in incoming:
+            incoming[connection.front].append(connection)
+    for id in order:
+        for connection in incoming[id]:
+            diagnostics.extend(check_connection(drawing, connection, inferred))
+        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, id in entered))
+    connections = {c.id: _checked_connection(c, inferred) for id in order for c in incoming[id]}
+    diagnostics.extend(_check_ties(drawing, connections))
+    capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}
+    acyclic = len(graph.order) == len(graph.vertices) and bool(graph.vertices)
+    classification = classify(graph) if acyclic else None
+    return Report(drawing, graph, classification, capsules, connections, tuple(diagnostics))
+
+
+def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:
+    if not graph.vertices:
+        yield Diagnostic("empty", (), "the drawing is empty: add a data capsule first")
+        return
+    if cycle := graph.cycle():
+        closing = next(c for c in reversed(list(drawing.connections.values())) if (c.back, c.front) in
+                       set(zip(cycle, (*cycle[1:], cycle[0]), strict=True)))  # fmt: skip
+        yield Diagnostic(
+            "cycle",
+            cycle,
+            f"the capsules {'→'.join((*cycle, cycle[0]))} form a cycle; a network has none: remove a connection, e.g. "
+            f"{closing.id}. A recurrent network is drawn unrolled in time, with tied weights",
+            {"length": len(cycle)},
+            fixes.remove_connection(closing),
+        )
+    parts = graph.parts()
+    if len(parts) > 1:
+        main = max(parts, key=len)
+        for part in parts:
+            if part is not main:
+                names = ", ".join(part[:8]) + (" …" if len(part) > 8 else "")
+                yield Diagnostic(
+                    "disconnected",
+                    part,
+                    f"{names} {'are' if len(part) > 1 else 'is'} not connected to the rest (with {main[0]}): connect "
+                    "or remove",
+                    {"parts": len(parts), "size": len(part)},
+                )
+
+
+def _unsupported(drawing: Drawing) -> Iterator[Diagnostic]:
+    found: list[tuple[str, tuple[str, ...]]] = []
+    if drawing.uses or drawing.groups:
+        found.append(("groups", (*drawing.uses, *drawing.groups)))
+    if drawing.plain is not None:
+        found.append(("a columnar plain block", ()))
+    if wearing := tuple(c.id for c in drawing.capsules.values() if c.wears):
+        found.append(("worn parts", wearing))
+    if ported := tuple(c.id for c in drawing.connections.values() if c.port != "in"):
+        found.append(("ports other than 'in'", ported))
+    for what, where in found:
+        yield Diagnostic("unsupported", where, f"the drawing has {what}, which this version cannot compute yet")
+
+
+def _structure(shape: PartialShape, dtype: str) -> Structure | None:
+    sizes = tuple(size for size in shape if size is not None)
+    return Structure(sizes, dtype) if len(sizes) == len(shape) else None
+
+
+def _checked_connection(connection: Connection, inferred: Inferred) -> CheckedConnection:
+    symbol = CONNECTIONS[connection.symbol]
+    attributes = inferred.connection_attributes[connection.id]
+    dtype = inferred.dtype[connection.back]
+    back = _structure(inferred.output[connection.back], dtype)
+    ready = back is not None and not any(a.required and attributes[a.name] is None for a in symbol.attributes)
+    front: Structure | None = None
+    weights: dict[str, WeightRecord] = {}
+    multiply_adds = 0
+    if back is not None and ready:
+        try:
+            trace, made = trace_connection(symbol, attributes, back.shape, dtype)
+        except (ShapeError, IndexError, ValueError):
+            # A connection that cannot join its ends has no front end; its diagnostic says why.
+            made = None
+        else:
+            front = Structure(made.shape, made.dtype)
+            total = trace.multiply_adds()
+            multiply_adds = total if isinstance(total, int) else 0
+            weights = _weights_of(connection, attributes, back.shape, dtype)
+    return CheckedConnection(
+        connection.id,
+        connection.symbol,
+        connection.back,
+        connection.front,
+        attributes,
+        back,
+        front,
+        weights,
+        multiply_adds,
+        bool(connection.tie),
+    )
+
+
+def _weights_of(connection: Connection, attributes: dict[str, Any], back: Shape, dtype: str) -> dict[str, WeightRecord]:
+    symbol = CONNECTIONS[connection.symbol]
+    if symbol.weights is None:
+        return {}
+    return {
+        name: WeightRecord(
+            f"{connection.tie or connection.id}.{name}",
+            Structure(weight.shape, dtype),
+            attributes["initialiser"],
+            int(weight.fan_in),
+            int(weight.fan_out),
+            attributes["trainable"],
+            attributes.get("strength"),
+        )
+        for name, weight in symbol.weights(back, attributes).items()
+    }
+
+
+def _checked_capsule(
+    drawing: Drawing,
+    id: str,
+    inferred: Inferred,
+    incoming: list[Connection],
+    connections: dict[str, CheckedConnection],
+) -> CheckedCapsule:
+    capsule = drawing.capsules[id]
+    symbol = CAPSULES[capsule.symbol]
+    attributes = inferred.attributes[id]
+    dtype = inferred.dtype[id]
+    total_input = _structure(inferred.total_input[id], dtype)
+    weighted = any(CONNECTIONS[c.symbol].weights for c in incoming)
+    kind = "none" if symbol.is_data else attributes.get("bias")
+    if kind is None:
+        kind = ("channel" if capsule.rank >= 2 else "full") if weighted else "none"
+    bias = None
+    if kind != "none" and total_input is not None:
+        shape = total_input.shape[:1] if kind == "channel" else total_input.shape
+        fan_in = sum(w.fan_in for c in incoming for w in connections[c.id].weights.values())
+        start = attributes.get("b") if capsule.rank == 0 else None
+        bias = WeightRecord(f"{id}.bias", Structure(shape, dtype), "bias", max(fan_in, 1), 1, True, start)
+    output = _structure(inferred.output[id], dtype)
+    names = tuple(c.id for c in incoming)
+    return CheckedCapsule(id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names)
+
+
+def _check_ties(drawing: Drawing, connections: dict[str, CheckedConnection]) -> Iterator[Diagnostic]:
+    first: dict[str, CheckedConnection] = {}
+    for connection in connections.values():
+        tie = drawing.connections[connection.id].tie
+        if not tie:
+            continue
+        other = first.setdefault(tie, connection)
+        mine = {name: weight.structure for name, weight in connection.weights.items()}
+        theirs = {name: weight.structure for name, weight in other.weights.items()}
+        if mine != theirs:
+            yield Diagnostic(
+                "tie-mismatch",
+                (connection.id, other.id),
+                f"{connection.id} and {other.id} are tied as {tie!r}, but their weights are "
+                f"{_show(mine)} and {_show(theirs)}: give them equal structures or untie one",
+            )
+
+
+def _show(weights: dict[str, Structure]) -> str:
+    return " and ".join("×".join(map(str, s.shape)) or "a scalar" for s in weights.values()) or "none"

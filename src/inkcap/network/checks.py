@@ -1,0 +1,219 @@
+"""The checks of capsules and connections, each against what the inference found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from inkcap.drawing import Capsule, Connection, Drawing
+from inkcap.network import fixes
+from inkcap.network.diagnostics import Diagnostic
+from inkcap.network.inference import Inferred, trace_capsule, trace_connection
+from inkcap.operations import ShapeError, Trace, takes_dtype, within_limit
+from inkcap.structures import AXES, Shape, known, show_shape
+from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, Problem
+
+
+def check_capsule(drawing: Drawing, capsule: Capsule, inferred: Inferred, entered: bool) -> Iterator[Diagnostic]:
+    """Check one capsule: what enters, what is missing, what its function makes of the total input."""
+    symbol = CAPSULES[capsule.symbol]
+    title = f"the {symbol.title_of(capsule.rank)} capsule {capsule.id}"
+    attributes = inferred.attributes[capsule.id]
+    if not entered and not symbol.is_data:
+        yield Diagnostic(
+            "no-input",
+            (capsule.id,),
+            f"nothing enters {title}: connect a capsule to it, or make it a data capsule",
+            fix=None,
+        )
+    missing = [a for a in symbol.attributes(capsule.rank) if a.required and attributes[a.name] is None]
+    for attribute in missing:
+        yield _missing(drawing, capsule, attribute, title)
+    shape = known(tuple(inferred.total_input[capsule.id]))  # pyright: ignore[reportArgumentType]
+    if shape is None or None in shape:
+        if not missing and (entered or symbol.is_data):
+            yield _unknown_structure(capsule, inferred, title)
+        return
+    if missing:
+        return
+    yield from _judge(capsule.id, title, symbol.problem(shape, attributes) if symbol.problem else None, capsule)
+    dtype = inferred.dtype[capsule.id]
+    try:
+        trace, y = trace_capsule(symbol, attributes, shape, dtype)
+    except ShapeError as error:
+        yield _too_large_window(capsule, title, str(error), shape, attributes)
+        return
+    yield from _limits(capsule.id, title, trace, (shape, y.shape))
+
+
+def _missing(drawing: Drawing, owner: Capsule | Connection, attribute: Attribute, title: str) -> Diagnostic:
+    value = fixes.DEFAULTS.get((owner.symbol, attribute.name))
+    fix = None
+    if value is not None:
+        setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
+        fix = setter(owner, f"set {attribute.name} of {owner.id}", **{attribute.name: value})  # pyright: ignore[reportArgumentType]
+    advice = f"set it, e.g. {attribute.name} = {value}" if value is not None else "set it"
+    if owner.symbol == "full" and isinstance(owner, Connection):
+        end = owner.front if attribute.name == "height" else owner.back
+        advice = f"set the dimension of the capsule {end}"
+    meaning = attribute.help[0].lower() + attribute.help[1:]
+    message = f"{title} needs {attribute.name}: {meaning} {advice[0].upper()}{advice[1:]}"
+    return Diagnostic("missing-attribute", (owner.id,), message, {"attribute": attribute.name}, fix)
+
+
+def _unknown_structure(capsule: Capsule, inferred: Inferred, title: str) -> Diagnostic:
+    sizes = inferred.total_input[capsule.id]
+    reading = (*sizes[1:], sizes[0]) if capsule.rank > 1 else sizes
+    empty = [name for name, size in zip(AXES[capsule.rank], reading, strict=True) if size is None]
+    return Diagnostic(
+        "structure-unknown",
+        (capsule.id,),
+        f"the structure of {title} is {show_shape(sizes)}: set {' and '.join(empty)} here, or on the way to it",
+        {"empty": empty},
+    )
+
+
+def _judge(id: str, title: str, problem: Problem | None, owner: Capsule | Connection) -> Iterator[Diagnostic]:
+    if problem is None:
+        return
+    fix = None
+    if problem.fix:
+        setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
+        fix = setter(owner, f"fix {id}", **problem.fix)  # pyright: ignore[reportArgumentType]
+    yield Diagnostic(problem.rule, (id,), f"{title}: {problem.message}", problem.numbers, fix, problem.severity)
+
+
+def _too_large_window(
+    owner: Capsule | Connection, title: str, message: str, shape: Shape, attributes: dict[str, Any]
+) -> Diagnostic:
+    name = "window" if isinstance(owner, Capsule) else "kernel"
+    window = attributes.get(name)
+    sizes = known(shape)
+    if window is None or sizes is None:
+        return Diagnostic("structure-mismatch", (owner.id,), f"{title}: {message}", {"shape": shape})
+    fitting = tuple(min(m, s + 2 * p) for m, s, p in zip(window, sizes[1:], attributes["padding"], strict=True))
+    changes = {name: fitting}
+    if "dilation" in attributes and attributes["dilation"] != (1, 1):
+        changes["dilation"] = (1, 1)
+    setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
+    fix = setter(owner, f"fit the {name} of {owner.id}", **changes)  # pyright: ignore[reportArgumentType]
+    advice = f"{name} {'×'.join(map(str, fitting))} would fit"
+    return Diagnostic(
+        "window-too-large", (owner.id,), f"{title}: {message}; {advice}", {name: window, "shape": shape}, fix
+    )
+
+
+def _limits(id: str, title: str, trace: Trace, shapes: tuple[Shape, ...]) -> Iterator[Diagnostic]:
+    for shape in (*shapes, *(value.shape for value in trace.inputs)):
+        if not within_limit(shape):
+            yield Diagnostic(
+                "too-large",
+                (id,),
+                f"{title}: {show_shape(shape)} has more than 2^40 elements; make it smaller",
+                {"shape": shape},
+            )
+            return
+    dtype = trace.inputs[0].dtype
+    for step in trace.steps:
+        if not takes_dtype(step.operation, dtype):
+            yield Diagnostic(
+                "not-floating",
+                (id,),
+                f"{title} computes {step.operation.meaning}, which {dtype} cannot; turn the numbers into float32 by a "
+                "transfer connection with cast",
+                {"dtype": dtype},
+            )
+            return
+
+
+def check_connection(drawing: Drawing, connection: Connection, inferred: Inferred) -> Iterator[Diagnostic]:
+    """Check one connection: its ends' ranks, attributes, structures and data types."""
+    symbol = CONNECTIONS[connection.symbol]
+    back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
+    title = f"the {symbol.title} connection {back.id}→{front.id}"
+    if CAPSULES[front.symbol].is_data:
+        identical = Capsule(front.id, "identical", front.rank, front.attributes, front.wears, front.label)
+        yield Diagnostic(
+            "data-has-input",
+            (front.id, connection.id),
+            f"{title} enters a data capsule, which takes its numbers from outside: remove the connection, or make "
+            f"{front.id} an identical capsule",
+            fix=fixes.Edit(f"make {front.id} identical", (fixes.Put(identical),)),
+        )
+        return
+    if not symbol.joins(back.rank, front.rank):
+        yield _rank_mismatch(drawing, connection, title)
+        return
+    attributes = inferred.connection_attributes[connection.id]
+    missing = [a for a in symbol.attributes if a.required and attributes[a.name] is None]
+    shape = known(tuple(inferred.output[back.id]))  # pyright: ignore[reportArgumentType]
+    if missing:
+        # The ends' own diagnostics tell what is missing there; here only what the connection itself must state.
+        if (shape is not None and None not in shape) or connection.symbol != "full":
+            yield from (_missing(drawing, connection, a, title) for a in missing)
+        return
+    if shape is None or None in shape:
+        return
+    problem = symbol.problem(shape, attributes) if symbol.problem else None
+    yield from _judge(connection.id, title, problem, connection)
+    if problem is None or problem.severity == "note":
+        yield from _check_ends(drawing, connection, inferred, shape, title)
+
+
+def _rank_mismatch(drawing: Drawing, connection: Connection, title: str) -> Diagnostic:
+    back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
+    kinds = ["a neuron (0D)", "a vector (1D)", "a matrix array (2D)", "a volume array (3D)"]
+    fix = fixes.mend_ranks(drawing, connection)
+    advice = f"; {fix.label} would do" if fix else f"; change one of the capsules {back.id} and {front.id}"
+    return Diagnostic(
+        "rank-mismatch",
+        (connection.id,),
+        f"{title} cannot join {kinds[back.rank]} {back.id} to {kinds[front.rank]} {front.id}{advice}",
+        {"back": back.rank, "front": front.rank},
+        fix,
+    )
+
+
+def _check_ends(
+    drawing: Drawing, connection: Connection, inferred: Inferred, shape: tuple[int, ...], title: str
+) -> Iterator[Diagnostic]:
+    symbol = CONNECTIONS[connection.symbol]
+    attributes = inferred.connection_attributes[connection.id]
+    try:
+        trace, made = trace_connection(symbol, attributes, shape, inferred.dtype[connection.back])
+    except ShapeError as error:
+        yield _too_large_window(connection, title, str(error), shape, attributes)
+        return
+    yield from _limits(connection.id, title, trace, (made.shape,))
+    wanted = inferred.total_input[connection.front]
+    if any(a is not None and a != b for a, b in zip(wanted, made.shape, strict=False)) or len(wanted) != len(
+        made.shape
+    ):
+        fix = fixes.mend_mismatch(drawing, connection, made.shape, wanted, inferred)  # pyright: ignore[reportArgumentType]
+        advice = f"; {fix.label} would do" if fix else "; change one of the two"
+        yield Diagnostic(
+            "structure-mismatch",
+            (connection.id, connection.front),
+            f"{title} makes {show_shape(made.shape)} of {connection.back}'s {show_shape(shape)}, but the total input "
+            f"of {connection.front} is {show_shape(wanted)}{advice}",
+            {"back": shape, "gives": made.shape, "needs": wanted},
+            fix,
+        )
+    if made.dtype != inferred.dtype[connection.front]:
+        yield _dtype_mismatch(drawing, connection, made.dtype, inferred.dtype[connection.front], title)
+
+
+def _dtype_mismatch(drawing: Drawing, connection: Connection, given: str, wanted: str, title: str) -> Diagnostic:
+    if connection.symbol == "transfer":
+        fix = fixes.set_connection(connection, f"cast {connection.id} to {wanted}", cast=wanted)
+    else:
+        rank = drawing.capsules[connection.back].rank
+        fix = fixes.insert_between(drawing, connection, rank, "transfer", cast=wanted)
+    return Diagnostic(
+        "dtype-mismatch",
+        (connection.id, connection.front),
+        f"{title} brings {given} to {connection.front}, which holds {wanted}: state one data type at both ends, or "
+        f"turn the numbers by a transfer connection with cast = {wanted}",
+        {"back": given, "front": wanted},
+        fix,
+    )

@@ -1,0 +1,134 @@
+"""Edits that mend a diagnostic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inkcap.drawing import Capsule, Connection, Drawing, Edit, Put, Remove
+from inkcap.network.inference import Inferred, stated_shape
+from inkcap.structures import AXES, Shape, known
+from inkcap.symbols import CAPSULES, CONNECTIONS, Attributes, complete
+
+
+def set_capsule(capsule: Capsule, label: str, **changes: Any) -> Edit:
+    """Change attributes of a capsule; None empties one."""
+    attributes = {k: v for k, v in {**capsule.attributes, **changes}.items() if v is not None}
+    declared = CAPSULES[capsule.symbol].attributes(capsule.rank)
+    ordered = {a.name: attributes[a.name] for a in declared if a.name in attributes}
+    return Edit(label, (Put(Capsule(capsule.id, capsule.symbol, capsule.rank, ordered, capsule.wears, capsule.label)),))
+
+
+def set_connection(connection: Connection, label: str, symbol: str | None = None, **changes: Any) -> Edit:
+    """Change attributes of a connection, or give it another symbol with new attributes."""
+    name = symbol or connection.symbol
+    attributes = changes if symbol else {**connection.attributes, **changes}
+    ordered = {a.name: attributes[a.name] for a in CONNECTIONS[name].attributes if attributes.get(a.name) is not None}
+    record = Connection(
+        connection.id,
+        name,
+        connection.back,
+        connection.front,
+        ordered,
+        connection.port,
+        connection.tie,
+        connection.label,
+    )
+    return Edit(label, (Put(record),))
+
+
+def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: str, **attributes: Any) -> Edit:
+    """Put an identical capsule between two ends, entered by another connection symbol."""
+    stem = f"{connection.back}-{symbol}"[:58]
+    name, number = stem, 2
+    while name in drawing.capsules or name in drawing.connections:
+        name, number = f"{stem}-{number}", number + 1
+    moved = Connection(
+        connection.id, connection.symbol, name, connection.front, connection.attributes, connection.port, connection.tie
+    )
+    bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
+    return Edit(
+        f"insert {symbol} before {connection.front}", (Put(Capsule(name, "identical", rank)), Put(bridge), Put(moved))
+    )
+
+
+def remove_connection(connection: Connection) -> Edit:
+    """Take a connection away."""
+    return Edit(f"remove {connection.id}", (Remove("connection", connection.id),))
+
+
+def resize(capsule: Capsule, shape: Shape) -> Edit | None:
+    """Let the sizes that a capsule states be those that enter it."""
+    sizes = known(shape)
+    stated = stated_shape(complete(CAPSULES[capsule.symbol].attributes(capsule.rank), capsule.attributes), capsule.rank)
+    if sizes is None or all(size is None for size in stated) or len(sizes) != len(stated):
+        return None
+    reading = (*sizes[1:], sizes[0]) if capsule.rank > 1 else sizes
+    changes = {n: s for n, s in zip(AXES[capsule.rank], reading, strict=True) if capsule.attributes.get(n) is not None}
+    return set_capsule(capsule, f"resize {capsule.id}", **changes)
+
+
+def mend_mismatch(
+    drawing: Drawing, connection: Connection, given: Shape, wanted: Shape, inferred: Inferred
+) -> Edit | None:
+    """Find the edit that makes a connection give what its front end has."""
+    capsule = drawing.capsules[connection.front]
+    sizes, target = known(given), known(wanted)
+    if sizes is None or target is None:
+        return None
+    if connection.symbol == "convolution":
+        fitting = _fit_convolution(inferred.connection_attributes[connection.id], sizes, target)
+        if fitting is not None:
+            return set_connection(connection, f"fit {connection.id}", **fitting)
+    if connection.symbol == "full" and connection.attributes.get("height") is not None:
+        return set_connection(connection, f"fit {connection.id}", height=None)
+    if connection.symbol in ("transfer", "scale"):
+        if len(sizes) == 1:
+            return set_connection(connection, f"make {connection.id} full", "full")
+        strides = [a // b for a, b in zip(sizes[1:], target[1:], strict=True)]
+        reached = [(a - 1) // s + 1 if s else 0 for a, s in zip(sizes[1:], strides, strict=True)]
+        if len(sizes) == 3 and reached == list(target[1:]):
+            attributes = {"kernels": target[0], "kernel": (1, 1), "stride": tuple(strides)}
+            return set_connection(connection, f"project {connection.id}", "convolution", **attributes)
+    return resize(capsule, given)
+
+
+def _fit_convolution(attributes: dict[str, Any], given: tuple[int, ...], wanted: tuple[int, ...]) -> Attributes | None:
+    changes: dict[str, Any] = {}
+    if given[0] != wanted[0]:
+        if wanted[0] % attributes["groups"]:
+            return None
+        changes["kernels"] = wanted[0]
+    if given[1:] != wanted[1:]:
+        if attributes["stride"] != (1, 1):
+            return None
+        paddings: list[int] = []
+        for have, want, padding in zip(given[1:], wanted[1:], attributes["padding"], strict=True):
+            missing = want - have
+            if missing % 2 or padding + missing // 2 < 0:
+                return None
+            paddings.append(padding + missing // 2)
+        changes["padding"] = tuple(paddings)
+    return changes
+
+
+def mend_ranks(drawing: Drawing, connection: Connection) -> Edit | None:
+    """Find the edit for a connection that cannot join its ends' ranks."""
+    back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
+    reshaping = CONNECTIONS["reshaping"]
+    if back.rank >= 2 and front.rank == 1 and connection.symbol == "full":
+        return insert_between(drawing, connection, 1, "reshaping")
+    if back.rank == front.rank == 1:
+        return set_connection(connection, f"make {connection.id} full", "full")
+    if back.rank == front.rank == 0:
+        return set_connection(connection, f"make {connection.id} amplifying", "amplifying")
+    if reshaping.joins(back.rank, front.rank):
+        return set_connection(connection, f"make {connection.id} reshaping", "reshaping")
+    return None
+
+
+DEFAULTS: dict[tuple[str, str], Any] = {
+    ("convolution", "kernels"): 16,
+    ("convolution", "kernel"): (3, 3),
+    ("downsampling", "window"): (2, 2),
+}
+"""What the fix of a missing attribute offers: the commonest choice, for the person to change."""

@@ -1,0 +1,191 @@
+"""Structure inference in both directions: forwards from back end and weight, backwards where it can be solved.
+
+Every capsule's total input and output and every attribute starts with what the drawing states. Connections are
+relaxed one by one until nothing changes; what is known is never overwritten, so each can change only a few times
+and the whole costs time linear in the drawing. Contradictions are not judged here: the checks compare afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from inkcap.drawing import Connection, Drawing
+from inkcap.operations import ShapeError, Trace, Traced
+from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
+from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, CapsuleSymbol, ConnectionSymbol, complete
+
+
+@dataclass
+class Inferred:
+    """All that is known of a drawing's structures and attributes."""
+
+    drawing: Drawing
+    total_input: dict[str, PartialShape] = field(default_factory=dict[str, PartialShape])
+    output: dict[str, PartialShape] = field(default_factory=dict[str, PartialShape])
+    attributes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    connection_attributes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    dtype: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def stated_shape(attributes: dict[str, Any], rank: int) -> PartialShape:
+    """Read the sizes that a capsule states, channels first."""
+    reading = tuple(attributes.get(name) for name in AXES[rank])
+    return (reading[-1], *reading[:-1]) if rank > 1 else reading
+
+
+def filled(shape: PartialShape, stem: str) -> Shape:
+    """Give unknown sizes names, so that rules can work on them."""
+    return tuple(named(f"{stem}{i}") if size is None else size for i, size in enumerate(shape))
+
+
+def with_names(declared: tuple[Attribute, ...], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Give unknown required attributes names, so that what does not depend on them can be inferred."""
+    result = dict(attributes)
+    for attribute in declared:
+        if result[attribute.name] is None and attribute.required:
+            name = named(attribute.name)
+            result[attribute.name] = (name,) * attribute.axes if attribute.kind == "axes" else name
+    return result
+
+
+def trace_connection(
+    symbol: ConnectionSymbol, attributes: dict[str, Any], back: Shape, dtype: str
+) -> tuple[Trace, Traced]:
+    """Trace what a connection makes of its back end."""
+    trace = Trace()
+    y = trace.value(back, dtype)
+    weights = symbol.weights(back, attributes) if symbol.weights else {}
+    return trace, symbol.forward(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
+
+
+def trace_capsule(
+    symbol: CapsuleSymbol, attributes: dict[str, Any], total_input: Shape, dtype: str
+) -> tuple[Trace, Traced]:
+    """Trace what a capsule makes of its total input."""
+    trace = Trace()
+    return trace, symbol.forward(trace.value(total_input, dtype), attributes)
+
+
+def _merge(known: PartialShape, found: PartialShape) -> PartialShape:
+    if len(known) != len(found) or any(size is not None and size < 1 for size in found):
+        return known
+    return tuple(b if a is None else a for a, b in zip(known, found, strict=True))
+
+
+class Inference:
+    """One run of the inference over one drawing."""
+
+    def __init__(self, drawing: Drawing, order: tuple[str, ...]) -> None:
+        """Start from what the drawing states; ``order`` is topological as far as there is one."""
+        self.drawing = drawing
+        self.known = Inferred(drawing)
+        self.touching: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+        self.queue: deque[str] = deque()
+        self.waiting: set[str] = set()
+        for capsule in drawing.capsules.values():
+            declared = CAPSULES[capsule.symbol].attributes(capsule.rank)
+            attributes = complete(declared, capsule.attributes)
+            self.known.attributes[capsule.id] = attributes
+            self.known.total_input[capsule.id] = stated_shape(attributes, capsule.rank)
+            self.known.output[capsule.id] = (None,) * axes_count(capsule.rank)
+        rank_in_order = {id: i for i, id in enumerate(order)}
+        connections = [c for c in drawing.connections.values() if c.back in self.touching and c.front in self.touching]
+        for connection in connections:
+            declared = CONNECTIONS[connection.symbol].attributes
+            self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
+            self.touching[connection.back].append(connection)
+            self.touching[connection.front].append(connection)
+        # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
+        for connection in sorted(connections, key=lambda c: rank_in_order.get(c.front, len(order))):
+            self._push(connection)
+
+    def run(self) -> Inferred:
+        """Relax until nothing changes."""
+        for id in self.drawing.capsules:
+            self._through_capsule(id)
+        while self.queue:
+            id = self.queue.popleft()
+            self.waiting.discard(id)
+            self._relax(self.drawing.connections[id])
+        return self.known
+
+    def _push(self, connection: Connection) -> None:
+        if connection.id not in self.waiting:
+            self.waiting.add(connection.id)
+            self.queue.append(connection.id)
+
+    def _relax(self, connection: Connection) -> None:
+        symbol = CONNECTIONS[connection.symbol]
+        back, front = self.drawing.capsules[connection.back], self.drawing.capsules[connection.front]
+        if not symbol.joins(back.rank, front.rank) or CAPSULES[front.symbol].is_data:
+            return
+        attributes = self.known.connection_attributes[connection.id]
+        if symbol.solve:
+            ends = self.known.output[back.id], self.known.total_input[front.id]
+            found = symbol.solve(attributes, *ends)
+            attributes.update(found)
+            if found:
+                self._push(connection)
+        self._forwards(connection, symbol, attributes)
+        if symbol.back:
+            self._learn_output(back.id, symbol.back(self.known.total_input[front.id], attributes))
+
+    def _forwards(self, connection: Connection, symbol: ConnectionSymbol, attributes: dict[str, Any]) -> None:
+        back = filled(self.known.output[connection.back], "back")
+        try:
+            _, front = trace_connection(symbol, with_names(symbol.attributes, attributes), back, "float32")
+        except ShapeError:
+            return
+        self._learn_total_input(connection.front, partial(front.shape))
+
+    def _learn_total_input(self, id: str, found: PartialShape) -> None:
+        merged = _merge(self.known.total_input[id], found)
+        if merged != self.known.total_input[id]:
+            self.known.total_input[id] = merged
+            self._through_capsule(id)
+            self._wake(id)
+
+    def _learn_output(self, id: str, found: PartialShape) -> None:
+        merged = _merge(self.known.output[id], found)
+        if merged != self.known.output[id]:
+            self.known.output[id] = merged
+            self._through_capsule(id)
+            self._wake(id)
+
+    def _wake(self, id: str) -> None:
+        for connection in self.touching[id]:
+            self._push(connection)
+
+    def _through_capsule(self, id: str) -> None:
+        capsule = self.drawing.capsules[id]
+        symbol = CAPSULES[capsule.symbol]
+        attributes = with_names(symbol.attributes(capsule.rank), self.known.attributes[id])
+        u = self.known.total_input[id]
+        try:
+            _, y = trace_capsule(symbol, attributes, filled(u, "u"), "float32")
+        except ShapeError:
+            return
+        output = _merge(self.known.output[id], partial(y.shape))
+        if symbol.back:
+            u = _merge(u, symbol.back(output, self.known.attributes[id]))
+        changed = (output, u) != (self.known.output[id], self.known.total_input[id])
+        self.known.output[id], self.known.total_input[id] = output, u
+        if changed:
+            self._wake(id)
+
+
+def infer_dtypes(drawing: Drawing, order: tuple[str, ...], known: Inferred) -> None:
+    """Carry data types forwards: what a capsule states, else what enters it first, else the drawing's own."""
+    entering: dict[str, str] = {}
+    fronts: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+    for connection in drawing.connections.values():
+        if connection.back in fronts:
+            fronts[connection.back].append(connection)
+    for id in (*order, *(id for id in drawing.capsules if id not in set(order))):
+        stated = known.attributes[id].get("dtype")
+        known.dtype[id] = cast("str", stated or entering.get(id) or drawing.dtype)
+        for connection in fronts[id]:
+            cast_to = known.connection_attributes.get(connection.id, {}).get("cast")
+            entering.setdefault(connection.front, cast_to or known.dtype[id])

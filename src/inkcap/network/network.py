@@ -1,0 +1,106 @@
+"""The network: a drawing that passed its checks, with every structure known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inkcap.drawing import Drawing
+from inkcap.structures import Structure
+from inkcap.symbols import CAPSULES, CONNECTIONS, CapsuleSymbol, ConnectionSymbol
+
+
+@dataclass(frozen=True)
+class WeightRecord:
+    """A stored weight: its name in the drawing, its structure, how it starts and whether training changes it."""
+
+    name: str
+    structure: Structure
+    initialiser: str
+    fan_in: int
+    fan_out: int
+    trainable: bool
+    start: float | None = None
+    """One number with which every element starts, instead of the initialiser."""
+
+
+@dataclass(frozen=True)
+class CheckedCapsule:
+    """A capsule with everything inferred; structures are None where they could not be."""
+
+    id: str
+    symbol: str
+    rank: int
+    attributes: Mapping[str, Any]
+    total_input: Structure | None
+    output: Structure | None
+    bias_kind: str
+    bias: WeightRecord | None
+    incoming: tuple[str, ...]
+
+    @property
+    def record(self) -> CapsuleSymbol:
+        """The symbol's record in the catalogue."""
+        return CAPSULES[self.symbol]
+
+
+@dataclass(frozen=True)
+class CheckedConnection:
+    """A connection with its back end, weights and front end, as in the paper's Table 2."""
+
+    id: str
+    symbol: str
+    back: str
+    front: str
+    attributes: Mapping[str, Any]
+    back_end: Structure | None
+    front_end: Structure | None
+    weights: Mapping[str, WeightRecord]
+    multiply_adds: int
+    tied: bool
+
+    @property
+    def record(self) -> ConnectionSymbol:
+        """The symbol's record in the catalogue."""
+        return CONNECTIONS[self.symbol]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The tensor-induced network: capsules in topological order, connections, inputs and outputs."""
+
+    drawing: Drawing
+    capsules: Mapping[str, CheckedCapsule]
+    connections: Mapping[str, CheckedConnection]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The drawing's name."""
+        return self.drawing.name
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The capsules that are neither input nor output."""
+        ends = {*self.inputs, *self.outputs}
+        return tuple(id for id in self.capsules if id not in ends)
+
+    @property
+    def weights(self) -> dict[str, WeightRecord]:
+        """Every stored weight by its name in the drawing; tied ones once."""
+        found: dict[str, WeightRecord] = {}
+        for capsule in self.capsules.values():
+            for connection in capsule.incoming:
+                for weight in self.connections[connection].weights.values():
+                    found.setdefault(weight.name, weight)
+            if capsule.bias:
+                found[capsule.bias.name] = capsule.bias
+        return found
+
+
+def structure_of(capsule: CheckedCapsule) -> Structure:
+    """Give a checked capsule's output; it is known in every network."""
+    assert capsule.output is not None
+    return capsule.output

@@ -1,0 +1,152 @@
+"""The report of a checked drawing: its roles, its kind, its costs, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from inkcap.drawing import Drawing
+from inkcap.network.diagnostics import Diagnostic
+from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord
+from inkcap.structures import InkcapError, Structure
+from inkcap.theory import Classification, Graph
+
+
+class NotWellFormed(InkcapError):
+    """A drawing with errors was asked to be a network."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the checks found; a drawing with errors still has everything that could be inferred."""
+
+    drawing: Drawing
+    graph: Graph
+    classification: Classification | None
+    capsules: Mapping[str, CheckedCapsule]
+    connections: Mapping[str, CheckedConnection]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that must be mended."""
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
+    @property
+    def well_formed(self) -> bool:
+        """Tell whether the drawing is a network."""
+        return not self.errors
+
+    @cached_property
+    def network(self) -> Network:
+        """The network, when the drawing is well formed; else the errors are raised in words."""
+        if not self.well_formed:
+            first = "\n".join(f"  [{d.rule}] {d.message}" for d in self.errors[:5])
+            more = f"\n  … and {len(self.errors) - 5} more" if len(self.errors) > 5 else ""
+            count = f"{len(self.errors)} error{'s' if len(self.errors) > 1 else ''}"
+            raise NotWellFormed(f"the drawing {self.drawing.name!r} has {count}:\n{first}{more}")
+        return Network(self.drawing, self.capsules, self.connections, self.inputs, self.outputs)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The capsules that nothing enters."""
+        return self.graph.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The capsules that nothing leaves; a network of one capsule gives that capsule."""
+        return self.graph.outputs or self.graph.inputs
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The capsules in between."""
+        ends = {*self.inputs, *self.outputs}
+        return tuple(id for id in self.capsules if id not in ends)
+
+    @property
+    def depth(self) -> int:
+        """The number of layers without the input layer."""
+        return self.graph.depth
+
+    @cached_property
+    def weights(self) -> dict[str, WeightRecord]:
+        """Every stored weight by name, tied ones once, as far as they are known."""
+        return Network(self.drawing, self.capsules, self.connections, self.inputs, self.outputs).weights
+
+    @property
+    def parameters(self) -> int:
+        """Count the numbers that training changes."""
+        return sum(weight.structure.elements for weight in self.weights.values() if weight.trainable)
+
+    @property
+    def frozen_parameters(self) -> int:
+        """Count the stored numbers that training leaves alone."""
+        return sum(weight.structure.elements for weight in self.weights.values() if not weight.trainable)
+
+    @property
+    def multiply_adds(self) -> int:
+        """Count the multiply-adds of all connections for one sample."""
+        return sum(connection.multiply_adds for connection in self.connections.values())
+
+    def activation_bytes(self, batch: int = 1) -> int:
+        """Count the bytes that the outputs of all capsules take for a batch."""
+        return batch * sum(capsule.output.bytes for capsule in self.capsules.values() if capsule.output)
+
+    def to_json(self, batch: int = 1) -> dict[str, Any]:
+        """Describe the report as one JSON object."""
+        kind = self.classification
+        return {
+            "name": self.drawing.name,
+            "well_formed": self.well_formed,
+            "kind": kind.kind if kind else None,
+            "layers": [list(layer) for layer in kind.layers] if kind and kind.kind == "layered" else None,
+            "witness": kind.witness.to_json() if kind and kind.witness else None,
+            "capsules": len(self.capsules),
+            "connections": len(self.connections),
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
+            "hidden": list(self.hidden),
+            "depth": self.depth,
+            "deep": self.depth > 2,
+            "parameters": self.parameters,
+            "frozen_parameters": self.frozen_parameters,
+            "multiply_adds": self.multiply_adds,
+            "activation_bytes": self.activation_bytes(batch),
+            "batch": batch,
+            "structures": self._structures(),
+            "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
+        }
+
+    def _structures(self) -> dict[str, Any]:
+        def show(structure: Structure | None) -> dict[str, object] | None:
+            return structure.to_json() if structure else None
+
+        capsules = {
+            capsule.id: {
+                "symbol": capsule.symbol,
+                "rank": capsule.rank,
+                "total_input": show(capsule.total_input),
+                "output": show(capsule.output),
+                "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
+            }
+            for capsule in self.capsules.values()
+        }
+        connections = {
+            connection.id: {
+                "symbol": connection.symbol,
+                "back": connection.back,
+                "front": connection.front,
+                "attributes": {
+                    k: list(v) if isinstance(v, tuple) else v for k, v in connection.attributes.items() if v is not None
+                },
+                "back_end": show(connection.back_end),
+                "weights": {name: list(weight.structure.shape) for name, weight in connection.weights.items()},
+                "front_end": show(connection.front_end),
+                "parameters": sum(weight.structure.elements for weight in connection.weights.values()),
+                "multiply_adds": connection.multiply_adds,
+            }
+            for connection in self.connections.values()
+        }
+        return {"capsules": capsules, "connections": connections}

@@ -1,0 +1,17 @@
+"""Operations: the closed vocabulary in which every symbol's forward function is written."""
+
+from inkcap.operations.trace import Operation, ShapeError, Step, Trace, Traced
+from inkcap.operations.vocabulary import VOCABULARY, compatible, takes_dtype, window_count, within_limit
+
+__all__ = [
+    "VOCABULARY",
+    "Operation",
+    "ShapeError",
+    "Step",
+    "Trace",
+    "Traced",
+    "compatible",
+    "takes_dtype",
+    "window_count",
+    "within_limit",
+]

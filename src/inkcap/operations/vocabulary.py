@@ -1,0 +1,150 @@
+"""The closed vocabulary: every operation that a symbol may use, with its shape rule and its cost.
+
+Axes are counted from the end, so that a rule means the same with and without a batch axis in front.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inkcap.operations.trace import Operation, ShapeError
+from inkcap.structures import (
+    ELEMENT_LIMIT,
+    FLOATING,
+    Shape,
+    Size,
+    ceiling_quotient,
+    known,
+    partial,
+    product,
+    show_shape,
+)
+
+VOCABULARY: dict[str, Operation] = {}
+
+
+def _operation(name: str, meaning: str, **rules: Any) -> Operation:
+    operation = Operation(name, meaning, **rules)
+    VOCABULARY[name] = operation
+    return operation
+
+
+def compatible(left: Shape, right: Shape) -> bool:
+    """Tell whether two shapes may be equal: known sizes agree."""
+    return len(left) == len(right) and all(
+        a is None or b is None or a == b for a, b in zip(partial(left), partial(right), strict=True)
+    )
+
+
+def _same(x: Shape, **_: Any) -> Shape:
+    return x
+
+
+def _sum(x: Shape, y: Shape) -> Shape:
+    if not compatible(x, y):
+        raise ShapeError(f"{show_shape(x)} and {show_shape(y)} cannot be added")
+    return tuple(a if isinstance(a, int) else b for a, b in zip(x, y, strict=True))
+
+
+def _spread(x: Shape, w: Shape, *, per: str) -> Shape:
+    expected = {"one": (), "channel": x[:1], "element": x}[per]
+    if not compatible(w, expected):
+        raise ShapeError(f"{show_shape(x)} needs {show_shape(expected)} numbers per {per}, not {show_shape(w)}")
+    return x
+
+
+def _scale_cost(x: Shape, w: Shape, *, per: str) -> Size:
+    return product(x)
+
+
+def _matmul(w: Shape, x: Shape) -> Shape:
+    if len(w) != 2 or not compatible(w[1:], x):
+        raise ShapeError(f"a matrix {'×'.join(map(str, w))} cannot multiply a vector {show_shape(x)}")
+    return (w[0],)
+
+
+def _matmul_cost(w: Shape, x: Shape) -> Size:
+    return w[0] * w[1]
+
+
+def window_count(size: Size, window: Size, stride: Size, padding: Size, dilation: Size = 1) -> Size:
+    """Count the positions of a window: ``⌊(M+2p−δ(m−1)−1)/s⌋+1``."""
+    room = size + 2 * padding - dilation * (window - 1) - 1
+    if isinstance(room, int) and room < 0:
+        raise ShapeError(
+            f"a window of {window}{f' dilated by {dilation}' if dilation != 1 else ''} does not fit into "
+            f"{size}{f' padded by {padding}' if padding else ''}"
+        )
+    return room // stride + 1
+
+
+def _convolve(x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Shape, groups: Size) -> Shape:
+    if isinstance(x[0], int) and isinstance(groups, int) and isinstance(w[1], int) and w[1] * groups != x[0]:
+        raise ShapeError(f"kernels of {w[1]}·{groups} channels cannot weigh {x[0]} channels")
+    axes = zip(x[1:], w[2:], stride, padding, dilation, strict=True)
+    return (w[0], *(window_count(size, m, s, p, d) for size, m, s, p, d in axes))
+
+
+def _convolve_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
+    return product(_convolve(x, w, **attributes)[1:]) * product(w)
+
+
+def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str) -> Shape:
+    sizes: list[Size] = []
+    for size, m, s, p in zip(x[1:], window, stride, padding, strict=True):
+        count = window_count(size, m, s, p)
+        if edge == "ceil":
+            count = ceiling_quotient(size + 2 * p - m, s) + 1
+            # A last window that would start beyond the data and its left padding sees nothing.
+            if isinstance(count, int) and (count - 1) * s >= size + p:
+                count = count - 1
+        sizes.append(count)
+    return (x[0], *sizes)
+
+
+def _flip(x: Shape, *, axes: int) -> Shape:
+    return x
+
+
+def _reshape(x: Shape, *, shape: Shape) -> Shape:
+    if known(x) is not None and known(shape) is not None and product(x) != product(shape):
+        raise ShapeError(
+            f"{show_shape(x)} has {product(x)} numbers, {show_shape(shape)} has {product(shape)}: "
+            "reshaping keeps their count"
+        )
+    return tuple(shape)
+
+
+def _cast(x: Shape, *, dtype: str) -> Shape:
+    return x
+
+
+def within_limit(shape: Shape) -> bool:
+    """Tell whether a known shape has no more elements than any structure may have."""
+    total = product(shape)
+    return not isinstance(total, int) or total <= ELEMENT_LIMIT
+
+
+add = _operation("add", "x + y", shape=_sum)
+bias = _operation("bias", "x + b, one number per channel or per element", shape=_spread)
+scale = _operation(
+    "scale", "w·x, one number for all, per channel or per element", shape=_spread, multiply_adds=_scale_cost
+)
+matmul = _operation("matmul", "W × x", shape=_matmul, multiply_adds=_matmul_cost)
+convolve = _operation("convolve", "W ⋆ x, cross-correlation", shape=_convolve, multiply_adds=_convolve_cost)
+flip = _operation("flip", "the last axes reversed: a kernel turned by 180°", shape=_flip)
+window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_window_max)
+reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
+relu = _operation("relu", "max(0, x)", shape=_same, elementwise=True)
+sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
+tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
+step = _operation("step", "1 where x ≥ 0, else 0", shape=_same, elementwise=True)
+softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
+cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
+
+FLOATING_ONLY = frozenset(VOCABULARY) - {"add", "flip", "reshape", "cast"}
+
+
+def takes_dtype(operation: Operation, dtype: str) -> bool:
+    """Tell whether an operation computes in this data type."""
+    return dtype in FLOATING or operation.name not in FLOATING_ONLY

@@ -1,0 +1,18 @@
+"""Programs: networks as ordered steps and as layers."""
+
+from inkcap.program.layers import Layer, Lowered, lower_to_layers
+from inkcap.program.naming import MODULE_NAMES, RESERVED, Identifiers, class_name, identifier
+from inkcap.program.program import Program, lower_to_steps
+
+__all__ = [
+    "MODULE_NAMES",
+    "RESERVED",
+    "Identifiers",
+    "Layer",
+    "Lowered",
+    "Program",
+    "class_name",
+    "identifier",
+    "lower_to_layers",
+    "lower_to_steps",
+]

@@ -1,0 +1,122 @@
+"""Lowering to layers: connection + bias become the ``nn.Conv2d`` and ``nn.Linear`` that a person would write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from inkcap.operations import Step
+from inkcap.program.naming import Identifiers
+from inkcap.program.program import Program
+
+LayerKind = Literal["Conv2d", "Linear"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer that holds a weight and maybe a bias."""
+
+    kind: LayerKind
+    identifier: str
+    step: Step
+    weight: str
+    bias: str | None
+    weight_shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program with its layers: what is called instead of computed step by step."""
+
+    program: Program
+    returned: tuple[int, ...]
+    steps: tuple[Step, ...]
+    """The steps that the returned values need."""
+    layers: dict[int, Layer]
+    """Layers by the value that they make."""
+    aliases: dict[int, int]
+    """Values that are another value: a sum whose bias a layer has already added."""
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
+    """Weights that no layer holds: drawing name to identifier."""
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """Every weight's drawing name to its path in the module."""
+
+
+def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> Lowered:
+    """Find the layers of a program and leave out what the returned values do not need."""
+    returned = program.returned(returns)
+    steps = _needed(program, returned)
+    users: dict[int, list[Step]] = {}
+    for step in program.trace.steps:
+        for argument in step.arguments:
+            users.setdefault(argument, []).append(step)
+    identifiers = Identifiers()
+    weight_of = {number: name for name, number in program.weights.items()}
+    back_of = {w.name: c.back for c in program.network.connections.values() for w in c.weights.values()}
+    shapes = {program.weights[name]: record.structure.sizes for name, record in program.network.weights.items()}
+    lowered = Lowered(program, returned, steps, {}, {})
+    producers = {step.target: step for step in program.trace.steps}
+    # Layers come from all steps, needed or not, so that every variant of a network has the same parameters.
+    for step in program.trace.steps:
+        if step.operation.name not in ("matmul", "convolve"):
+            continue
+        weight = step.arguments[0 if step.operation.name == "matmul" else 1]
+        if weight in weight_of and len(users[weight]) == 1:
+            owner = program.owners[step.target]
+            kind = "Linear" if step.operation.name == "matmul" else "Conv2d"
+            alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
+            name = identifiers.of(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
+            lowered.layers[step.target] = Layer(kind, name, step, weight_of[weight], None, shapes[weight])
+    for step in program.trace.steps:
+        if step.operation.name == "bias":
+            _merge_bias(step, lowered, users, producers, weight_of)
+    held = {name for layer in lowered.layers.values() for name in (layer.weight, layer.bias) if name}
+    for name in program.weights:
+        if name not in held:
+            lowered.parameters[name] = identifiers.of(name.replace(".", "_"))
+            lowered.names[name] = lowered.parameters[name]
+    for layer in lowered.layers.values():
+        lowered.names[layer.weight] = f"{layer.identifier}.weight"
+        if layer.bias:
+            lowered.names[layer.bias] = f"{layer.identifier}.bias"
+    return lowered
+
+
+def _needed(program: Program, returned: tuple[int, ...]) -> tuple[Step, ...]:
+    wanted = set(returned)
+    kept: list[Step] = []
+    for step in reversed(program.trace.steps):
+        if step.target in wanted:
+            wanted.update(step.arguments)
+            kept.append(step)
+    return tuple(reversed(kept))
+
+
+def _weighted(program: Program, connection: str) -> bool:
+    return bool(program.network.connections[connection].weights)
+
+
+def _merge_bias(
+    step: Step,
+    lowered: Lowered,
+    users: dict[int, list[Step]],
+    producers: dict[int, Step],
+    weight_of: dict[int, str],
+) -> None:
+    total, bias = step.arguments
+    # U = (W₁⊗Y₁ + W₂⊗Y₂) + B: the first layer of the sum can add B, because nothing else sees the sum without it.
+    value = total
+    while len(users[value]) == 1:
+        layer = lowered.layers.get(value)
+        if layer is not None and _takes_bias(layer, step) and len(users[bias]) == 1:
+            lowered.layers[value] = replace(layer, bias=weight_of[bias])
+            lowered.aliases[step.target] = total
+            return
+        producer = producers.get(value)
+        if producer is None or producer.operation.name != "add":
+            return
+        value = producer.arguments[0]
+
+
+def _takes_bias(layer: Layer, step: Step) -> bool:
+    return layer.bias is None and (layer.kind == "Linear" or step.attributes["per"] == "channel")

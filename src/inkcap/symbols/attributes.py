@@ -1,0 +1,129 @@
+"""Attributes: the typed fields of a symbol, with range, default and help, each declared once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from inkcap.structures import DTYPES
+
+Kind = Literal["size", "number", "flag", "choice", "dtype", "axes", "shape"]
+Attributes = Mapping[str, Any]
+
+LARGEST = 2**31 - 1
+"""The largest size of one axis."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One typed field.
+
+    An attribute that is ``inferred`` may be left empty: the checks fill it from the structures around it.
+    ``letter`` is the paper's letter for it; ``axes`` is how many numbers a value per axis has.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    default: Any = None
+    inferred: bool = False
+    letter: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    axes: int = 2
+    unit: str = ""
+
+    @property
+    def required(self) -> bool:
+        """Tell whether a drawing without it is incomplete, unless the checks can solve for it."""
+        return self.default is None and not self.inferred
+
+    def parse(self, value: Any) -> Any:
+        """Bring a value into its canonical form, or raise ValueError with the reason."""
+        if value is None:
+            return None
+        if self.kind == "size":
+            return self._whole(value, 1 if self.minimum is None else int(self.minimum))
+        if self.kind == "axes":
+            return self._per_axis(value)
+        if self.kind == "shape":
+            return self._shape(value)
+        if self.kind == "number":
+            return self._number(value)
+        if self.kind == "flag":
+            if not isinstance(value, bool):
+                raise ValueError(f"must be true or false, not {value!r}")
+            return value
+        allowed = DTYPES if self.kind == "dtype" else self.choices
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}, not {value!r}")
+        return value
+
+    def _whole(self, value: Any, minimum: int) -> int:
+        maximum = LARGEST if self.maximum is None else int(self.maximum)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"must be a whole number, not {value!r}")
+        if not minimum <= value <= maximum:
+            raise ValueError(f"must be from {minimum} to {maximum}, not {value}")
+        return value
+
+    def _per_axis(self, value: Any) -> tuple[int, ...]:
+        minimum = 1 if self.minimum is None else int(self.minimum)
+        if not isinstance(value, (list, tuple)):
+            return (self._whole(value, minimum),) * self.axes
+        items = cast("list[Any]", value)
+        if len(items) != self.axes:
+            raise ValueError(f"must be one number or {self.axes} numbers, not {len(items)}")
+        return tuple(self._whole(item, minimum) for item in items)
+
+    def _shape(self, value: Any) -> tuple[int, ...]:
+        if not isinstance(value, (list, tuple)) or len(cast("list[Any]", value)) not in (1, 3, 4):
+            raise ValueError(f"must be a list of 1, 3 or 4 sizes, not {value!r}")
+        return tuple(self._whole(item, 1) for item in cast("list[Any]", value))
+
+    def _number(self, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"must be a number, not {value!r}")
+        low = float("-inf") if self.minimum is None else self.minimum
+        high = float("inf") if self.maximum is None else self.maximum
+        if math.isnan(value) or not low <= value <= high or math.isinf(value):
+            raise ValueError(f"must be a finite number from {low} to {high}, not {value}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """Describe the field as JSON Schema."""
+        minimum = 1 if self.minimum is None else int(self.minimum)
+        whole: dict[str, Any] = {"type": "integer", "minimum": minimum, "maximum": int(self.maximum or LARGEST)}
+        body: dict[str, Any]
+        if self.kind == "size":
+            body = whole
+        elif self.kind == "axes":
+            many = {"type": "array", "items": whole, "minItems": self.axes, "maxItems": self.axes}
+            body = {"anyOf": [whole, many]}
+        elif self.kind == "shape":
+            body = {"type": "array", "items": whole, "anyOf": [{"minItems": n, "maxItems": n} for n in (1, 3, 4)]}
+        elif self.kind == "number":
+            body = {"type": "number"}
+            if self.minimum is not None:
+                body["minimum"] = self.minimum
+            if self.maximum is not None:
+                body["maximum"] = self.maximum
+        elif self.kind == "flag":
+            body = {"type": "boolean"}
+        else:
+            body = {"enum": list(DTYPES if self.kind == "dtype" else self.choices)}
+        described = {**body, "description": self.help}
+        return described if self.default is None else {**described, "default": jsonable(self.default)}
+
+
+def jsonable(value: Any) -> Any:
+    """Turn tuples into lists, as JSON has them."""
+    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value
+
+
+def complete(declared: tuple[Attribute, ...], given: Attributes) -> dict[str, Any]:
+    """Give every declared attribute a value: the given one, else the default, else nothing yet."""
+    return {a.name: a.parse(given.get(a.name)) if given.get(a.name) is not None else a.default for a in declared}

@@ -1,0 +1,142 @@
+"""Capsule symbols whose function keeps the structure: data, identical, ReLU, sigmoid, tanh, step, softmax."""
+
+from inkcap.operations import Traced
+from inkcap.operations import vocabulary as op
+from inkcap.symbols.attributes import Attributes
+from inkcap.symbols.symbol import CapsuleSymbol, Glyph, Refusal, Sample, keep_shape
+
+ALL_RANKS = (0, 1, 2, 3)
+ELEMENTWISE_SAMPLES = (Sample({}, ()), Sample({}, (5,)), Sample({}, (2, 3, 4)), Sample({}, (2, 2, 3, 2)))
+NOT_FLOATING = (Refusal({}, (3,), "not-floating", dtype="int64"),)
+
+
+def data(u: Traced, attributes: Attributes) -> Traced:
+    """An input of the network: it holds the data as they come, Y = Z."""
+    return u
+
+
+def identical(u: Traced, attributes: Attributes) -> Traced:
+    """Gives its total input unchanged, Y = U."""
+    return u
+
+
+def relu(u: Traced, attributes: Attributes) -> Traced:
+    """Keeps what is positive and sets the rest to zero, element by element."""
+    return op.relu(u)
+
+
+def sigmoid(u: Traced, attributes: Attributes) -> Traced:
+    """Squeezes every element between 0 and 1."""
+    return op.sigmoid(u)
+
+
+def tanh(u: Traced, attributes: Attributes) -> Traced:
+    """Squeezes every element between −1 and 1."""
+    return op.tanh(u)
+
+
+def step(u: Traced, attributes: Attributes) -> Traced:
+    """Gives 1 where the total input is at least 0, else 0: the neuron of McCulloch and Pitts."""
+    return op.step(u)
+
+
+def softmax(u: Traced, attributes: Attributes) -> Traced:
+    """Turns scores into probabilities that sum to one: over a vector, or over the channels at every position."""
+    return op.softmax(u, axis=-len(u.shape))
+
+
+DATA = CapsuleSymbol(
+    id="data",
+    title="data",
+    family="data",
+    ranks=ALL_RANKS,
+    glyph=Glyph("M-.16 0A.16 .16 0 1 0 .16 0A.16 .16 0 1 0 -.16 0Z", "#c07a12", "#fbf1df", filled=True),
+    formula="Y = X",
+    forward=data,
+    back=keep_shape,
+    is_data=True,
+    samples=(*ELEMENTWISE_SAMPLES, Sample({}, (3,), dtype="int64")),
+    refusals=(Refusal({"dimension": 4}, (3,), "structure-mismatch"),),
+)
+
+IDENTICAL = CapsuleSymbol(
+    id="identical",
+    title="identical",
+    family="activation",
+    ranks=ALL_RANKS,
+    glyph=Glyph("M-.26 .26L.26 -.26", "#5f6676", "#f4f3ee"),
+    formula="Y = U",
+    forward=identical,
+    back=keep_shape,
+    samples=ELEMENTWISE_SAMPLES,
+    refusals=(Refusal({"dimension": 4}, (3,), "structure-mismatch"),),
+)
+
+RELU = CapsuleSymbol(
+    id="relu",
+    title="ReLU",
+    family="activation",
+    ranks=ALL_RANKS,
+    glyph=Glyph("M-.32 .18H0L.3 -.24", "#5a3fd0", "#ece8fb"),
+    formula="Y = max(0, U)",
+    forward=relu,
+    back=keep_shape,
+    samples=ELEMENTWISE_SAMPLES,
+    refusals=NOT_FLOATING,
+)
+
+SIGMOID = CapsuleSymbol(
+    id="sigmoid",
+    title="sigmoid",
+    family="activation",
+    ranks=ALL_RANKS,
+    glyph=Glyph("M-.34 .22C-.04 .22 .04 -.22 .34 -.22", "#5a3fd0", "#ece8fb"),
+    formula="Y = 1/(1+e^{−U})",
+    forward=sigmoid,
+    back=keep_shape,
+    scores_from_input=True,
+    samples=ELEMENTWISE_SAMPLES,
+    refusals=NOT_FLOATING,
+)
+
+TANH = CapsuleSymbol(
+    id="tanh",
+    title="tanh",
+    family="activation",
+    ranks=ALL_RANKS,
+    glyph=Glyph("M-.34 .26C-.02 .26 .02 -.26 .34 -.26M-.34 0H.34", "#5a3fd0", "#ece8fb"),
+    formula="Y = tanh U",
+    forward=tanh,
+    back=keep_shape,
+    samples=ELEMENTWISE_SAMPLES,
+    refusals=NOT_FLOATING,
+)
+
+STEP = CapsuleSymbol(
+    id="step",
+    title="step",
+    family="activation",
+    ranks=ALL_RANKS,
+    glyph=Glyph("M-.32 .22H0V-.22H.32", "#5a3fd0", "#ece8fb"),
+    formula="Y = [U ≥ 0]",
+    forward=step,
+    back=keep_shape,
+    samples=ELEMENTWISE_SAMPLES,
+    refusals=NOT_FLOATING,
+)
+
+SOFTMAX = CapsuleSymbol(
+    id="softmax",
+    title="softmax",
+    family="activation",
+    ranks=(1, 2, 3),
+    glyph=Glyph("M-.3 .26V.08M-.1 .26V-.28M.1 .26V-.02M.3 .26V.16", "#b0307a", "#fae7f2"),
+    formula="Y_i = e^{U_i} / Σ_j e^{U_j}",
+    forward=softmax,
+    back=keep_shape,
+    scores_from_input=True,
+    samples=ELEMENTWISE_SAMPLES[1:],
+    refusals=NOT_FLOATING,
+)
+
+SYMBOLS = (DATA, IDENTICAL, RELU, SIGMOID, TANH, STEP, SOFTMAX)

@@ -1,0 +1,241 @@
+"""Connection symbols: transfer, reshaping, full, scale, amplifying."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from inkcap.operations import Traced
+from inkcap.operations import vocabulary as op
+from inkcap.structures import PartialShape, Shape, known, product
+from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.symbol import (
+    INITIALISER_ATTRIBUTE,
+    SAME_RANKS,
+    TRAINABLE_ATTRIBUTE,
+    ConnectionSymbol,
+    Problem,
+    Refusal,
+    Sample,
+    Weight,
+    keep_shape,
+)
+
+
+def transfer(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+    """Carries the back end unchanged; no weight is stored, the identity is only its meaning."""
+    return op.cast(y, dtype=attributes["cast"]) if attributes["cast"] else y
+
+
+def reshaping(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+    """Lays the same numbers out in another shape: channel by channel, row by row (Eq. 26)."""
+    shape = attributes["shape"]
+    return op.reshape(y, shape=(product(y.shape),) if shape is None else shape)
+
+
+def full(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+    """Multiplies the back end by a matrix: every element enters every element."""
+    return op.matmul(weights["weight"], y)
+
+
+def scale(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+    """Multiplies the back end by one number, by one per channel, or element by element."""
+    return op.scale(y, weights["weight"], per=attributes["per"])
+
+
+def amplifying(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+    """Multiplies a scalar by the strength w."""
+    return op.scale(y, weights["weight"], per="one")
+
+
+def _solve_reshaping(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
+    # A vector needs no stated shape; anything else takes the front end's, with one gap filled by counting.
+    if attributes["shape"] is not None or len(front) < 2 or any(size is None for size in back):
+        return {}
+    gaps = [i for i, size in enumerate(front) if size is None]
+    total = cast("int", product(cast("Shape", back)))
+    rest = cast("int", product(tuple(size for size in front if size is not None)))
+    if len(gaps) > 1 or total % rest:
+        return {}
+    return {"shape": tuple(total // rest if size is None else size for size in front)}
+
+
+def _back_of_reshaping(front: PartialShape, attributes: Attributes) -> PartialShape:
+    sizes = known(cast("Shape", tuple(-1 if size is None else size for size in front)))
+    count = product(sizes) if sizes is not None and -1 not in sizes else None
+    # Only a vector behind can be told from the count alone; the checks drop an answer of another rank.
+    return (cast("int | None", count),)
+
+
+def _full_weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
+    return {"weight": Weight((attributes["height"], attributes["width"]), attributes["width"], attributes["height"])}
+
+
+def _solve_full(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
+    found: dict[str, Any] = {}
+    if attributes["height"] is None and front[0] is not None:
+        found["height"] = front[0]
+    if attributes["width"] is None and back[0] is not None:
+        found["width"] = back[0]
+    return found
+
+
+def _back_of_full(front: PartialShape, attributes: Attributes) -> PartialShape:
+    return (attributes["width"],)
+
+
+def _full_problem(shape: Shape, attributes: Attributes) -> Problem | None:
+    if isinstance(shape[0], int) and attributes["width"] not in (None, shape[0]):
+        return Problem(
+            "structure-mismatch",
+            f"the matrix is {attributes['height']}×{attributes['width']}, so it takes a vector of "
+            f"{attributes['width']}, but the back end has {shape[0]}; set width to {shape[0]} or leave it empty",
+            {"width": attributes["width"], "back end": shape[0]},
+            {"width": shape[0]},
+        )
+    return None
+
+
+def _scale_weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
+    shape = {"one": (), "channel": back[:1], "element": back}[attributes["per"]]
+    return {"weight": Weight(shape, 1, 1)}
+
+
+def _amplifying_weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
+    return {"weight": Weight((), 1, 1)}
+
+
+CAST_ATTRIBUTE = Attribute("cast", "dtype", "Turn the numbers into this data type on the way.", inferred=True)
+STRENGTH_ATTRIBUTE = Attribute(
+    "strength",
+    "number",
+    "Strength w with which training starts; drawn at random when empty.",
+    inferred=True,
+    letter="w",
+)
+
+TRANSFER = ConnectionSymbol(
+    id="transfer",
+    title="transfer",
+    mark="→",
+    formula="Y",
+    ranks=SAME_RANKS,
+    forward=transfer,
+    back=keep_shape,
+    structure_preserving=True,
+    attributes=(CAST_ATTRIBUTE,),
+    samples=(Sample({}, (4,)), Sample({}, (2, 3, 2)), Sample({"cast": "float32"}, (3,)), Sample({}, ())),
+    refusals=(
+        Refusal({}, (4,), "structure-mismatch", front=(5,)),
+        Refusal({}, (2, 3, 3), "rank-mismatch", front_rank=1),
+    ),
+)
+
+RESHAPING = ConnectionSymbol(
+    id="reshaping",
+    title="reshaping",
+    mark="◁",
+    formula="Y_{1·1}, …, Y_{M·d}",
+    ranks=tuple((a, b) for a in (1, 2, 3) for b in (1, 2, 3)),
+    forward=reshaping,
+    solve=_solve_reshaping,
+    back=_back_of_reshaping,
+    attributes=(
+        Attribute(
+            "shape", "shape", "Front end's sizes, channels first; a vector of all numbers when empty.", inferred=True
+        ),
+    ),
+    samples=(Sample({}, (2, 2, 3)), Sample({"shape": (3, 2, 2)}, (12,)), Sample({}, (12,), front=(1, 3, 4))),
+    refusals=(
+        Refusal({}, (2, 2, 3), "structure-mismatch", front=(11,)),
+        Refusal({"shape": (3, 2, 3)}, (12,), "structure-mismatch", front_rank=2),
+    ),
+)
+
+FULL = ConnectionSymbol(
+    id="full",
+    title="full",
+    mark="×",
+    formula="W × Y",
+    ranks=((1, 1),),
+    forward=full,
+    weights=_full_weights,
+    solve=_solve_full,
+    back=_back_of_full,
+    problem=_full_problem,
+    attributes=(
+        Attribute("height", "size", "Rows M of the matrix: the dimension of the front end.", letter="M"),
+        Attribute("width", "size", "Columns N of the matrix: the dimension of the back end.", letter="N"),
+        INITIALISER_ATTRIBUTE,
+        TRAINABLE_ATTRIBUTE,
+    ),
+    samples=(Sample({"height": 3}, (4,)), Sample({}, (2,), front=(5,))),
+    refusals=(
+        Refusal({}, (4,), "missing-attribute"),
+        Refusal({"height": 3, "width": 5}, (4,), "structure-mismatch"),
+        Refusal({"height": 3}, (4,), "structure-mismatch", front=(5,)),
+        Refusal({"height": 3}, (1, 2, 2), "rank-mismatch", front_rank=1),
+    ),
+)
+
+SCALE = ConnectionSymbol(
+    id="scale",
+    title="scale",
+    mark="·",
+    formula="w·Y",
+    ranks=SAME_RANKS,
+    forward=scale,
+    weights=_scale_weights,
+    back=keep_shape,
+    structure_preserving=True,
+    attributes=(
+        Attribute(
+            "per",
+            "choice",
+            "How many numbers: one, one per channel, or one per element.",
+            default="one",
+            choices=("one", "channel", "element"),
+        ),
+        Attribute(
+            "initialiser",
+            "choice",
+            "How the weight starts.",
+            default="ones",
+            choices=("uniform", "normal", "zeros", "ones"),
+        ),
+        TRAINABLE_ATTRIBUTE,
+    ),
+    samples=(Sample({}, (3,)), Sample({"per": "channel"}, (2, 3, 2)), Sample({"per": "element"}, (2, 2, 2))),
+    refusals=(
+        Refusal({}, (3,), "structure-mismatch", front=(4,)),
+        Refusal({}, (3,), "not-floating", dtype="int64"),
+    ),
+)
+
+AMPLIFYING = ConnectionSymbol(
+    id="amplifying",
+    title="amplifying",
+    mark="·",
+    formula="w·y",
+    ranks=((0, 0),),
+    forward=amplifying,
+    weights=_amplifying_weights,
+    back=keep_shape,
+    structure_preserving=True,
+    attributes=(
+        STRENGTH_ATTRIBUTE,
+        Attribute("arrow", "flag", "Drawn with an arrow; without one it is the plain amplifying line.", default=True),
+        Attribute(
+            "initialiser",
+            "choice",
+            "How the strength starts when none is stated.",
+            default="uniform",
+            choices=("uniform", "normal", "zeros", "ones"),
+        ),
+        TRAINABLE_ATTRIBUTE,
+    ),
+    samples=(Sample({}, ()), Sample({"strength": 2.5, "arrow": False}, ())),
+    refusals=(Refusal({}, (1,), "rank-mismatch", front_rank=0),),
+)
+
+SYMBOLS = (TRANSFER, RESHAPING, FULL, SCALE, AMPLIFYING)
