@@ -124,7 +124,7 @@ class Connection:
                 record.get("attributes", {}), symbol.attributes, f"{place}.attributes", expressions=expressions
             ),
             read_id(record.get("port", MAIN_PORT), f"{place}.port"),
-            read_id(record["tie"], f"{place}.tie") if record.get("tie") else "",
+            read_id(record["tie"], f"{place}.tie") if record.get("tie") not in (None, "") else "",
             read_text(record.get("label", ""), f"{place}.label"),
         )
 

@@ -1,7 +1,7 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
 from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
-from inkcap.engine.evaluation import run_backwards, run_on_numpy, run_on_torch
+from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
 from inkcap.engine.printing import FORMS, print_module
 from inkcap.engine.reference import REFERENCE
 from inkcap.engine.torch_operations import TORCH
@@ -12,6 +12,7 @@ __all__ = [
     "TORCH",
     "WeightsError",
     "build",
+    "dense_matrix",
     "initialise",
     "load_weights",
     "named_weights",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from inkcap.engine.reference import REFERENCE
-from inkcap.engine.torch_operations import TORCH
-from inkcap.operations import Step
+from inkcap.engine.torch_operations import TORCH, torch_dtype
+from inkcap.network import Network
+from inkcap.operations import Step, Trace
 
 
 def run_on_torch(steps: Sequence[Step], values: Mapping[int, Tensor]) -> dict[int, Tensor]:
@@ -45,3 +47,20 @@ def run_backwards(
         for number, part in zip(step.arguments, parts, strict=True):
             slopes[number] = slopes[number] + part if number in slopes else part
     return slopes
+
+
+def dense_matrix(network: Network, connection: str, weights: Mapping[str, Tensor]) -> Tensor:
+    """Write a linear connection as the matrix of an equal full connection: a CNN is a special MLP.
+
+    Rows are the numbers of the front end, columns those of the back end, in the order of reshaping.
+    """
+    checked = network.connections[connection]
+    assert checked.back_end is not None
+    trace = Trace()
+    back = trace.value(checked.back_end.shape, checked.back_end.dtype)
+    stored = {n: trace.value(w.structure.shape, w.structure.dtype) for n, w in checked.weights.items()}
+    made = checked.record.forward(back, stored, checked.attributes)
+    count = checked.back_end.elements
+    basis = torch.eye(count, dtype=torch_dtype(checked.back_end.dtype)).reshape(count, *checked.back_end.sizes)
+    values = {back.number: basis, **{stored[name].number: weights[name] for name in stored}}
+    return run_on_torch(trace.steps, values)[made.number].reshape(count, -1).T

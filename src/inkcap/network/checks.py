@@ -30,7 +30,7 @@ def check_capsule(drawing: Drawing, capsule: Capsule, inferred: Inferred, entere
     for attribute in missing:
         yield _missing(drawing, capsule, attribute, title)
     shape = known(tuple(inferred.total_input[capsule.id]))  # pyright: ignore[reportArgumentType]
-    if shape is None or None in shape:
+    if shape is None:
         if not missing and (entered or symbol.is_data):
             yield _unknown_structure(capsule, inferred, title)
         return
@@ -149,10 +149,10 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
     shape = known(tuple(inferred.output[back.id]))  # pyright: ignore[reportArgumentType]
     if missing:
         # The ends' own diagnostics tell what is missing there; here only what the connection itself must state.
-        if (shape is not None and None not in shape) or connection.symbol != "full":
+        if shape is not None or connection.symbol != "full":
             yield from (_missing(drawing, connection, a, title) for a in missing)
         return
-    if shape is None or None in shape:
+    if shape is None:
         return
     problem = symbol.problem(shape, attributes) if symbol.problem else None
     yield from _judge(connection.id, title, problem, connection)

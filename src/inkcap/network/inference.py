@@ -8,13 +8,14 @@ and the whole costs time linear in the drawing. Contradictions are not judged he
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from inkcap.drawing import Connection, Drawing
 from inkcap.operations import ShapeError, Trace, Traced
 from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
-from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, CapsuleSymbol, ConnectionSymbol, complete
+from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, CapsuleSymbol, ConnectionSymbol, Weight, complete
 
 
 @dataclass
@@ -56,7 +57,7 @@ def trace_connection(
     """Trace what a connection makes of its back end."""
     trace = Trace()
     y = trace.value(back, dtype)
-    weights = symbol.weights(back, attributes) if symbol.weights else {}
+    weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
     return trace, symbol.forward(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
 
 

@@ -11,6 +11,7 @@ from inkcap.drawing import Drawing
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord
 from inkcap.structures import InkcapError, Structure
+from inkcap.symbols import jsonable
 from inkcap.theory import Classification, Graph
 
 
@@ -139,7 +140,7 @@ class Report:
                 "back": connection.back,
                 "front": connection.front,
                 "attributes": {
-                    k: list(v) if isinstance(v, tuple) else v for k, v in connection.attributes.items() if v is not None
+                    name: jsonable(value) for name, value in connection.attributes.items() if value is not None
                 },
                 "back_end": show(connection.back_end),
                 "weights": {name: list(weight.structure.shape) for name, weight in connection.weights.items()},

@@ -96,7 +96,8 @@ def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge:
         if edge == "ceil":
             count = ceiling_quotient(size + 2 * p - m, s) + 1
             # A last window that would start beyond the data and its left padding sees nothing.
-            if isinstance(count, int) and (count - 1) * s >= size + p:
+            beyond = (count - 1) * s - size - p
+            if isinstance(beyond, int) and beyond >= 0:
                 count = count - 1
         sizes.append(count)
     return (x[0], *sizes)

@@ -65,7 +65,7 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
             owner = program.owners[step.target]
             kind = "Linear" if step.operation.name == "matmul" else "Conv2d"
             alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
-            name = identifiers.of(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
+            name = identifiers.fresh(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
             lowered.layers[step.target] = Layer(kind, name, step, weight_of[weight], None, shapes[weight])
     for step in program.trace.steps:
         if step.operation.name == "bias":
@@ -73,7 +73,7 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
     held = {name for layer in lowered.layers.values() for name in (layer.weight, layer.bias) if name}
     for name in program.weights:
         if name not in held:
-            lowered.parameters[name] = identifiers.of(name.replace(".", "_"))
+            lowered.parameters[name] = identifiers.fresh(name.replace(".", "_"))
             lowered.names[name] = lowered.parameters[name]
     for layer in lowered.layers.values():
         lowered.names[layer.weight] = f"{layer.identifier}.weight"

@@ -34,13 +34,17 @@ class Identifiers:
     def of(self, name: str) -> str:
         """Give the identifier of a name; the same name always has the same."""
         if name not in self._given:
-            stem = identifier(name)
-            chosen, number = stem, 2
-            while chosen in self._taken:
-                chosen, number = f"{stem}_{number}", number + 1
-            self._taken.add(chosen)
-            self._given[name] = chosen
+            self._given[name] = self.fresh(name)
         return self._given[name]
+
+    def fresh(self, name: str) -> str:
+        """Give an identifier like the name that nothing has yet."""
+        stem = identifier(name)
+        chosen, number = stem, 2
+        while chosen in self._taken:
+            chosen, number = f"{stem}_{number}", number + 1
+        self._taken.add(chosen)
+        return chosen
 
 
 def identifier(name: str) -> str:

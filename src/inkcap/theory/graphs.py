@@ -82,7 +82,7 @@ class Graph:
         return max(self.levels.values(), default=0)
 
     def cycle(self) -> tuple[str, ...] | None:
-        """Find a cycle: its vertices in order, or nothing."""
+        """Find a cycle: its vertices in order, the one drawn first in front, or nothing."""
         stuck = set(self.vertices) - set(self.order)
         if not stuck:
             return None
@@ -95,7 +95,10 @@ class Graph:
             seen[vertex] = len(path)
             path.append(vertex)
             vertex = next(back for back in self.predecessors[vertex] if back in stuck)
-        return tuple(reversed(path[seen[vertex] :]))
+        found = list(reversed(path[seen[vertex] :]))
+        members = set(found)
+        first = found.index(next(v for v in self.vertices if v in members))
+        return (*found[first:], *found[:first])
 
     def parts(self) -> tuple[tuple[str, ...], ...]:
         """Split into weakly connected parts, each in drawing order, the one drawn first in front."""
