@@ -92,11 +92,14 @@ def test_edits_are_data() -> None:
     drawing.move("a", 1, 2)
     while drawing.undo():
         pass
-    for broken in ({}, {"label": "x", "patches": [{"put": "capsule", "id": "a", "record": {}}]},
-                   {"label": "x", "patches": [{"put": "thing", "id": "a"}]},
-                   {"label": "x", "patches": [{"put": "note", "remove": "note", "id": "a"}]},
-                   {"label": "x", "patches": [{"put": "note", "id": "b", "record": {"id": "a", "text": ""}}]},
-                   {"label": "x", "patches": [{"put": "note", "id": "a", "index": -1, "record": {"id": "a", "text": ""}}]}):  # fmt: skip
+    for broken in (
+        {},
+        {"label": "x", "patches": [{"put": "capsule", "id": "a", "record": {}}]},
+        {"label": "x", "patches": [{"put": "thing", "id": "a"}]},
+        {"label": "x", "patches": [{"put": "note", "remove": "note", "id": "a"}]},
+        {"label": "x", "patches": [{"put": "note", "id": "b", "record": {"id": "a", "text": ""}}]},
+        {"label": "x", "patches": [{"put": "note", "id": "a", "index": -1, "record": {"id": "a", "text": ""}}]},
+    ):
         with pytest.raises(DrawingError):
             Edit.from_json(broken)
 
@@ -134,8 +137,14 @@ def test_the_connection_that_fits_is_proposed() -> None:
     drawing.add("w", "1D-relu")
     drawing.add("s", "relu neuron")
     drawing.add("t", "relu neuron")
-    proposals = {("m", "n"): "convolution", ("n", "p"): "transfer", ("p", "v"): "reshaping", ("v", "w"): "full",
-                 ("s", "t"): "amplifying", ("v", "n"): "reshaping"}  # fmt: skip
+    proposals = {
+        ("m", "n"): "convolution",
+        ("n", "p"): "transfer",
+        ("p", "v"): "reshaping",
+        ("v", "w"): "full",
+        ("s", "t"): "amplifying",
+        ("v", "n"): "reshaping",
+    }
     for (back, front), symbol in proposals.items():
         assert drawing.propose(back, front) == symbol
 

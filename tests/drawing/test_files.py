@@ -29,25 +29,69 @@ def with_everything() -> dict:
         "name": "everything",
         "dtype": "float64",
         "capsules": [
-            {"id": "a", "symbol": "data", "rank": 2, "attributes": {"height": 8, "width": 8, "channels": 1}, "label": "in"},
-            {"id": "b", "symbol": "relu", "rank": 2, "wears": [{"part": "batch-norm", "attributes": {"momentum": 0.1}}]},
+            {
+                "id": "a",
+                "symbol": "data",
+                "rank": 2,
+                "attributes": {"height": 8, "width": 8, "channels": 1},
+                "label": "in",
+            },
+            {
+                "id": "b",
+                "symbol": "relu",
+                "rank": 2,
+                "wears": [{"part": "batch-norm", "attributes": {"momentum": 0.1}}],
+            },
         ],
         "connections": [
-            {"id": "a-b", "symbol": "convolution", "back": "a", "front": "b", "attributes": {"kernels": 4, "kernel": [3, 3]},
-             "port": "left", "tie": "shared", "label": "first"},
-            {"id": "a-b-2", "symbol": "convolution", "back": "a", "front": "b", "attributes": {"kernels": 4, "kernel": [3, 3]}},
+            {
+                "id": "a-b",
+                "symbol": "convolution",
+                "back": "a",
+                "front": "b",
+                "attributes": {"kernels": 4, "kernel": [3, 3]},
+                "port": "left",
+                "tie": "shared",
+                "label": "first",
+            },
+            {
+                "id": "a-b-2",
+                "symbol": "convolution",
+                "back": "a",
+                "front": "b",
+                "attributes": {"kernels": 4, "kernel": [3, 3]},
+            },
         ],
         "groups": [
-            {"id": "block", "arguments": {"k": 4}, "capsules": [{"id": "p", "symbol": "relu", "rank": 2}],
-             "connections": [{"id": "p-p", "symbol": "convolution", "back": "p", "front": "p",
-                              "attributes": {"kernels": "=2*k", "kernel": [1, 1]}}],
-             "inputs": {"in": "p"}, "outputs": {"out": "p"}}
+            {
+                "id": "block",
+                "arguments": {"k": 4},
+                "capsules": [{"id": "p", "symbol": "relu", "rank": 2}],
+                "connections": [
+                    {
+                        "id": "p-p",
+                        "symbol": "convolution",
+                        "back": "p",
+                        "front": "p",
+                        "attributes": {"kernels": "=2*k", "kernel": [1, 1]},
+                    }
+                ],
+                "inputs": {"in": "p"},
+                "outputs": {"out": "p"},
+            }
         ],
         "uses": [{"id": "u", "group": "block", "arguments": {"k": 8}, "repeat": 3}],
         "notes": [{"id": "n", "text": "a remark"}],
-        "plain": {"symbol": ["data", "relu"], "bias": [0, 0.5], "back": [0], "front": [1], "weight": [1.5], "tie": [-1]},
+        "plain": {
+            "symbol": ["data", "relu"],
+            "bias": [0, 0.5],
+            "back": [0],
+            "front": [1],
+            "weight": [1.5],
+            "tie": [-1],
+        },
         "positions": {"a": [0, 0], "b": [120.5, -3]},
-    }  # fmt: skip
+    }
 
 
 def test_every_section_goes_through_the_file_byte_for_byte() -> None:
@@ -175,10 +219,14 @@ RAW = [
     ("[" * 100_000, "nested deeper"),
     ("[" * 70 + "]" * 70, "nested deeper"),
     ('{"a":' * 70 + "1" + "}" * 70, "nested deeper"),
-    ('{"format": 1, "name": "x", "capsules": [], "connections": [], "notes": [{"id": "a", "text": "'
-     + "x" * 20_001 + '"}]}', "20001 characters"),
+    (
+        '{"format": 1, "name": "x", "capsules": [], "connections": [], "notes": [{"id": "a", "text": "'
+        + "x" * 20_001
+        + '"}]}',
+        "20001 characters",
+    ),
     ("x" * (FILE_BYTES + 1), "larger than 16 MiB"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "message"), RAW, ids=range(len(RAW)))
@@ -260,9 +308,17 @@ def test_migrations_run_in_order_and_a_gap_is_told() -> None:
 # The schema and the reader agree ---------------------------------------------------------------------------------
 
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 40), st.floats(-2, 2), st.text(max_size=4), st.just([]), st.just({}),
-    st.lists(st.integers(-1, 5), max_size=3), st.just("=k"), st.just("relu"),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 40),
+    st.floats(-2, 2),
+    st.text(max_size=4),
+    st.just([]),
+    st.just({}),
+    st.lists(st.integers(-1, 5), max_size=3),
+    st.just("=k"),
+    st.just("relu"),
+)
 
 
 def places(value, path=()):
@@ -275,7 +331,7 @@ def places(value, path=()):
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_what_the_schema_refuses_the_reader_refuses(data: st.DataObject) -> None:
-    """Any damage: the reader either reads it into what it writes back, or says why not; and never more than the schema."""
+    """Any damage is either read into what is written back, or refused; the reader takes no more than the schema."""
     document = copy.deepcopy(with_everything())
     path = data.draw(st.sampled_from([p for p in places(document) if p]))
     inner = document
@@ -287,8 +343,7 @@ def test_what_the_schema_refuses_the_reader_refuses(data: st.DataObject) -> None
         inner[data.draw(st.text(max_size=3))] = inner.pop(path[-1])
     try:
         text = from_text(json.dumps(document)).to_text()
-    except InkcapError as error:
-        assert str(error)
+    except InkcapError:
         return
     assert SCHEMA.is_valid(document), path
     assert from_text(text).to_text() == text

@@ -160,7 +160,7 @@ def test_initialisers(kind: str) -> None:
 def test_weights_that_do_not_fit_are_told() -> None:
     module = build(check(draw("mlp")).network)
     weights = weights_of(module)
-    with pytest.raises(WeightsError, match="missing .'a-b.weight'"):
+    with pytest.raises(WeightsError, match=r"missing \['a-b.weight'\]"):
         load_weights(module, {k: v for k, v in weights.items() if k != "a-b.weight"})
     with pytest.raises(WeightsError, match=r"a-b.weight has the shape \(2, 6\)"):
         load_weights(module, {**weights, "a-b.weight": weights["a-b.weight"].T})
@@ -241,7 +241,7 @@ def test_hostile_drawings_run() -> None:
     drawing = Drawing('"); import os #\n"""', "float32")
     previous = None
     for i, name in enumerate([n for n in HOSTILE if not n.startswith("-")]):
-        drawing.add(name, "1D-data" if i == 0 else "1D-tanh", **({"dimension": 2} if i == 0 else {"dimension": 2}))
+        drawing.add(name, "1D-data" if i == 0 else "1D-tanh", dimension=2)
         if previous:
             drawing.connect(previous, name, "full", id=f"e{i}")
         previous = name

@@ -137,22 +137,47 @@ def unsupported() -> Drawing:
 
 CASES = {name.replace("_", "-"): value for name, value in globals().items() if name.replace("_", "-") in RULES}
 WHERE = {
-    "cycle": {"b", "c"}, "disconnected": {"p", "q"}, "data-has-input": {"z", "d-z"}, "no-input": {"z"},
-    "rank-mismatch": {"a-b"}, "structure-mismatch": {"a-b", "b"}, "structure-unknown": {"a"},
-    "dtype-mismatch": {"b-c", "c"}, "not-floating": {"a-b"}, "missing-attribute": {"a-b"},
-    "window-does-not-divide": {"c"}, "window-too-large": {"c-d"}, "padding-too-large": {"c"},
-    "groups-do-not-divide": {"c-d"}, "too-large": {"b-c"}, "tie-mismatch": {"a-b", "a-c"}, "unused-border": {"a-b"},
-    "unsupported": {"b"}, "empty": set(),
-}  # fmt: skip
+    "cycle": {"b", "c"},
+    "disconnected": {"p", "q"},
+    "data-has-input": {"z", "d-z"},
+    "no-input": {"z"},
+    "rank-mismatch": {"a-b"},
+    "structure-mismatch": {"a-b", "b"},
+    "structure-unknown": {"a"},
+    "dtype-mismatch": {"b-c", "c"},
+    "not-floating": {"a-b"},
+    "missing-attribute": {"a-b"},
+    "window-does-not-divide": {"c"},
+    "window-too-large": {"c-d"},
+    "padding-too-large": {"c"},
+    "groups-do-not-divide": {"c-d"},
+    "too-large": {"b-c"},
+    "tie-mismatch": {"a-b", "a-c"},
+    "unused-border": {"a-b"},
+    "unsupported": {"b"},
+    "empty": set(),
+}
 WORDS = {
-    "cycle": ["b→c→b", "c-b"], "disconnected": ["p, q"], "data-has-input": ["d→z", "identical"],
-    "no-input": ["ReLU capsule z"], "rank-mismatch": ["matrix array (2D) a", "vector (1D) b", "reshaping"],
-    "structure-mismatch": ["28×28×1", "24×24×32", "20×20×32"], "structure-unknown": ["dimension"],
-    "dtype-mismatch": ["float32", "float64"], "not-floating": ["int64", "cast"], "missing-attribute": ["kernel", "3"],
-    "window-does-not-divide": ["25", "floor", "ceil"], "window-too-large": ["13", "12"], "padding-too-large": ["2", "1"],
-    "groups-do-not-divide": ["32", "3 groups", "1 would do"], "too-large": ["2^40"], "tie-mismatch": ["3×2", "4×2"],
-    "unused-border": ["4", "28"], "unsupported": ["worn parts"], "empty": ["data capsule"],
-}  # fmt: skip
+    "cycle": ["b→c→b", "c-b"],
+    "disconnected": ["p, q"],
+    "data-has-input": ["d→z", "identical"],
+    "no-input": ["ReLU capsule z"],
+    "rank-mismatch": ["matrix array (2D) a", "vector (1D) b", "reshaping"],
+    "structure-mismatch": ["28×28×1", "24×24×32", "20×20×32"],
+    "structure-unknown": ["dimension"],
+    "dtype-mismatch": ["float32", "float64"],
+    "not-floating": ["int64", "cast"],
+    "missing-attribute": ["kernel", "3"],
+    "window-does-not-divide": ["25", "floor", "ceil"],
+    "window-too-large": ["13", "12"],
+    "padding-too-large": ["2", "1"],
+    "groups-do-not-divide": ["32", "3 groups", "1 would do"],
+    "too-large": ["2^40"],
+    "tie-mismatch": ["3×2", "4×2"],
+    "unused-border": ["4", "28"],
+    "unsupported": ["worn parts"],
+    "empty": ["data capsule"],
+}
 
 
 def test_every_rule_has_a_case() -> None:
@@ -194,8 +219,17 @@ def test_following_the_proposed_edits_leads_out(rule: str) -> None:
     assert drawing.to_text() == original
 
 
-MENDED = ["cycle", "rank-mismatch", "structure-mismatch", "dtype-mismatch", "missing-attribute", "window-does-not-divide",
-          "window-too-large", "padding-too-large", "groups-do-not-divide"]  # fmt: skip
+MENDED = [
+    "cycle",
+    "rank-mismatch",
+    "structure-mismatch",
+    "dtype-mismatch",
+    "missing-attribute",
+    "window-does-not-divide",
+    "window-too-large",
+    "padding-too-large",
+    "groups-do-not-divide",
+]
 
 
 @pytest.mark.parametrize("rule", MENDED)

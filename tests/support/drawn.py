@@ -95,8 +95,16 @@ def _grow(draw: st.DrawFn, drawing: Drawing, ranks: dict[str, int], name: str) -
     elif rank == 2 and draw(st.booleans()):
         kernel = draw(st.integers(1, min(3, *shape[1:])))
         drawing.add(name, face(activation, 2), **attributes)
-        drawing.connect(back, name, "convolution", kernels=draw(st.integers(1, 4)), kernel=kernel,
-                        padding=draw(st.integers(0, 1)), stride=draw(st.integers(1, 2)), flip=draw(st.booleans()))  # fmt: skip
+        drawing.connect(
+            back,
+            name,
+            "convolution",
+            kernels=draw(st.integers(1, 4)),
+            kernel=kernel,
+            padding=draw(st.integers(0, 1)),
+            stride=draw(st.integers(1, 2)),
+            flip=draw(st.booleans()),
+        )
     elif rank == 2:
         rank = 1
         attributes.pop("bias", None)

@@ -126,9 +126,13 @@ def code(
     if output is None:
         say(source.rstrip("\n"))
     else:
-        from inkcap.drawing.files import write_atomically
+        from inkcap.drawing import DrawingError
+        from inkcap.structures.atomic import write_atomic
 
-        write_atomically(output, source.encode())
+        try:
+            write_atomic(output, source)
+        except OSError as error:
+            raise DrawingError(f"{output}: cannot be written: {error.strerror}") from None
         say(f"wrote {output}")
 
 

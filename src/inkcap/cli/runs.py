@@ -1,1 +1,322 @@
-"""Commands."""
+"""Commands about runs: train, evaluate, predict, runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from inkcap.cli.app import app
+from inkcap.cli.output import number, print_json, say
+from inkcap.recipes import (
+    LOSSES,
+    OPTIMISERS,
+    SCHEDULES,
+    DataSpec,
+    LossSpec,
+    OptimiserSpec,
+    Recipe,
+    RecipeError,
+    ScheduleSpec,
+    declared_fields,
+    recipe_from_text,
+)
+
+if TYPE_CHECKING:
+    from inkcap.training import Evaluation, OutputPrediction, RunResult
+
+# Every help text comes from the recipe's own declaration.
+HELP = {f.name: f.help_text() for record in (DataSpec, Recipe) for f in declared_fields(record)}
+FIELDS = {f.name: f for record in (DataSpec, OptimiserSpec, Recipe) for f in declared_fields(record)}
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run of the workspace, or the path of its folder.")]
+WorkspaceOption = Annotated[Path, typer.Option("--workspace", help="Folder of drawings, data and runs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+OptionOption = Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the data.")]
+WeightsOption = Annotated[str, typer.Option("--weights", metavar="best|last", help="Which weights of the run.")]
+
+
+@app.command()
+def train(
+    file: Annotated[Path, typer.Argument(metavar="DRAWING", help="A drawing, NAME.inkcap.json.")],
+    data: Annotated[str | None, typer.Option(help=f"{HELP['name']}; see 'inkcap data'")] = None,
+    option: OptionOption = None,
+    normalise: Annotated[str | None, typer.Option(help=HELP["normalise"])] = None,
+    normalise_targets: Annotated[bool | None, typer.Option(help=HELP["normalise_targets"])] = None,
+    resize: Annotated[str | None, typer.Option(help=HELP["resize"])] = None,
+    augment: Annotated[str | None, typer.Option(help=HELP["augment"])] = None,
+    loss: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[OUTPUT=]KIND[*WEIGHT]", help=f"Loss of an output: {', '.join(LOSSES)}. Repeatable."),
+    ] = None,
+    optimiser: Annotated[str | None, typer.Option(help=f"One of {', '.join(OPTIMISERS)} (default adam).")] = None,
+    rate: Annotated[float | None, typer.Option(help="Learning rate; the optimiser's usual one when not given.")] = None,
+    optimiser_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. momentum=0.8.")] = None,
+    schedule: Annotated[str | None, typer.Option(help=f"One of {', '.join(SCHEDULES)} (default constant).")] = None,
+    schedule_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. warm_up=2.")] = None,
+    batch: Annotated[int | None, typer.Option(help=HELP["batch"])] = None,
+    epochs: Annotated[int | None, typer.Option(help=HELP["epochs"])] = None,
+    seed: Annotated[int | None, typer.Option(help=HELP["seed"])] = None,
+    validation: Annotated[float | None, typer.Option(help=HELP["validation"])] = None,
+    early_stop: Annotated[int | None, typer.Option(help=HELP["early_stop"])] = None,
+    monitor: Annotated[str | None, typer.Option(help=HELP["monitor"])] = None,
+    clip: Annotated[float | None, typer.Option(help=HELP["clip"])] = None,
+    device: Annotated[str | None, typer.Option(help=HELP["device"])] = None,
+    freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
+    init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
+    threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
+    recipe: Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")] = None,
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
+) -> None:
+    """Train a drawing and keep the run in the workspace's folder 'runs'. Ctrl-C keeps what was learnt."""
+    from inkcap.drawing import load_drawing
+    from inkcap.training.environment import prepare_environment
+
+    drawing = load_drawing(file)
+    given = {k: v for k, v in locals().items() if k in FIELDS and v is not None}
+    chosen = _recipe(recipe, data, option, given, loss)
+    chosen = _with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
+    chosen = _with_kind(chosen, "schedule", schedule, schedule_option, None)
+    prepare_environment()
+    from inkcap.cli.progress import fetching, watch
+    from inkcap.network import check
+    from inkcap.training import train as train_drawing
+
+    _ = check(drawing).network
+    with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
+        result = train_drawing(drawing, chosen, workspace, listener, progress=progress)
+    if as_json:
+        print_json(_result_json(result))
+    else:
+        _print_result(result)
+
+
+def _recipe(
+    path: Path | None, data: str | None, options: list[str] | None, given: dict[str, Any], losses: list[str] | None
+) -> Recipe:
+    spec = {k: v for k, v in given.items() if k in {f.name for f in declared_fields(DataSpec)}}
+    top = {k: v for k, v in given.items() if k in {f.name for f in declared_fields(Recipe)}}
+    if path is not None:
+        try:
+            base = recipe_from_text(path.read_bytes(), str(path))
+        except OSError as error:
+            raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
+        if data is not None:
+            spec = {"name": data, "options": pairs(options, "--option"), **spec}
+        elif options:
+            spec["options"] = {**base.data.options, **pairs(options, "--option")}
+        base = replace(base, data=replace(base.data, **spec), **top)
+    else:
+        if data is None:
+            raise RecipeError("train needs data: give --data NAME (see 'inkcap data') or --recipe FILE")
+        base = Recipe(DataSpec(data, pairs(options, "--option"), **spec), **top)
+    return replace(base, losses=tuple(map(_loss, losses))) if losses else base
+
+
+def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
+    """Read NAME=VALUE texts."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise RecipeError(f"{option} {text!r}: write it as NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _with_kind(recipe: Recipe, part: str, kind: str | None, options: list[str] | None, rate: float | None) -> Recipe:
+    """Set the optimiser or the schedule; options of another kind are not carried over."""
+    if kind is None and not options and rate is None:
+        return recipe
+    current: OptimiserSpec | ScheduleSpec = getattr(recipe, part)
+    table = OPTIMISERS if part == "optimiser" else SCHEDULES
+    name = kind or current.kind
+    if name not in table:
+        raise RecipeError(f"--{part}: there is no {name!r}; there are {', '.join(table)}")
+    declared = {field.name: field for field in table[name].options}
+    values: dict[str, Any] = dict(current.options) if name == current.kind else {}
+    for key, text in pairs(options, f"--{part}-option").items():
+        if key not in declared:
+            raise RecipeError(f"--{part}-option: {name} has no {key!r}; it has {', '.join(declared) or 'none'}")
+        values[key] = declared[key].from_text(text, f"--{part}-option {key}")
+    if part == "schedule":
+        return replace(recipe, schedule=ScheduleSpec(name, values))
+    kept = recipe.optimiser.rate if name == current.kind else 0.0
+    return replace(recipe, optimiser=OptimiserSpec(name, kept if rate is None else rate, values))
+
+
+def _loss(text: str) -> LossSpec:
+    output, equals, rest = text.rpartition("=")
+    kind, star, weight = rest.partition("*")
+    try:
+        number_of = float(weight) if star else 1.0
+    except ValueError:
+        raise RecipeError(
+            f"--loss {text!r}: the weight {weight!r} is not a number; write e.g. h=cross-entropy*0.5"
+        ) from None
+    return LossSpec(output if equals else "", kind, number_of)
+
+
+def _result_json(result: RunResult) -> dict[str, Any]:
+    return {
+        "run": result.run.id,
+        "folder": str(result.run.path),
+        "state": result.state,
+        "reason": result.reason,
+        "epochs": result.epochs,
+        "steps": result.steps,
+        "monitor": result.monitor,
+        "best_epoch": result.best_epoch,
+        "best_value": _finite(result.best_value),
+        "values": {name: _finite(value) for name, value in result.values.items()},
+        "init_from": result.borrowed.to_json(),
+        "notes": list(result.notes),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _print_result(result: RunResult) -> None:
+    if result.state == "interrupted":
+        say(f"stopped after {result.steps} steps ({result.reason}); what was learnt is kept")
+    shown = " · ".join(show_value(name, value) for name, value in result.values.items() if name != "rate")
+    if result.epochs:
+        say(f"{result.epochs} epochs: {shown}")
+        say(f"best epoch {result.best_epoch} by {result.monitor}: {result.best_value:.4g}")
+    for note in result.notes:
+        say(f"note: {note}")
+    for line in result.borrowed.lines():
+        say(line)
+    say(f"run {result.run.id} in {result.run.path}")
+    say(f"next: inkcap evaluate {result.run.id}")
+
+
+def show_value(name: str, value: float) -> str:
+    """Write a measured value for a person: accuracies in per cent."""
+    label = name.replace("val_", "validation ")
+    return f"{label} {100 * value:.2f} %" if "accuracy" in name else f"{label} {value:.4g}"
+
+
+@app.command()
+def evaluate(
+    run: RunArgument,
+    data: Annotated[str | None, typer.Option(help="Other data; the run's own when not given.")] = None,
+    option: OptionOption = None,
+    part: Annotated[str, typer.Option(metavar="auto|validation|test|all", help="Which samples.")] = "auto",
+    weights: WeightsOption = "best",
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Measure a run: loss, accuracy, confusion matrix."""
+    _one_of("--part", part, ("auto", "validation", "test", "all"))
+    _one_of("--weights", weights, ("best", "last"))
+    from inkcap.recipes import find_run
+    from inkcap.training.environment import prepare_environment
+
+    folder = find_run(workspace, run)
+    prepare_environment()
+    from inkcap.training import evaluate as evaluate_run
+
+    spec = None
+    if data is not None:
+        spec = replace(folder.recipe().data, name=data, options=pairs(option, "--option"))
+    elif option:
+        raise RecipeError("--option goes with --data")
+    result = evaluate_run(folder, spec, part=part, weights=weights)  # pyright: ignore[reportArgumentType]
+    if as_json:
+        print_json(result.to_json())
+    else:
+        _print_evaluation(result)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise RecipeError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
+
+
+def _print_evaluation(result: Evaluation) -> None:
+    say(f"{result.run} on {number(result.samples)} samples of {result.data} ({result.part})")
+    say("  " + " · ".join(show_value(name, value) for name, value in result.values.items()))
+    for output, report in result.reports.items():
+        say(f"  confusion of {output} (rows: true, columns: predicted)")
+        names = [name if len(name) <= 12 else name[:11] + "…" for name in report.classes]
+        width = max(len(str(int(report.confusion.max()))), *(len(name) for name in names)) + 1
+        say(" " * (width + 4) + "".join(f"{name:>{width}}" for name in names) + "   recall")
+        recall = report.recall()
+        for i, name in enumerate(report.classes):
+            row = "".join(f"{count or '·':>{width}}" for count in report.confusion[i].tolist())
+            found = recall[name]
+            say(f"    {names[i]:>{width}}{row}   {'-' if found is None else f'{100 * found:.1f} %'}")
+
+
+@app.command()
+def predict(
+    run: RunArgument,
+    source: Annotated[
+        str, typer.Argument(metavar="INPUT", help="An image, .npz, .npy, .csv or IDX file, or numbers 1.0,2.0.")
+    ],
+    top: Annotated[int, typer.Option(min=1, help="How many classes to show.")] = 3,
+    resize: Annotated[bool, typer.Option("--resize", help="Bring an image of another size to the network's.")] = False,
+    weights: WeightsOption = "best",
+    workspace: WorkspaceOption = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a run about new samples."""
+    _one_of("--weights", weights, ("best", "last"))
+    from inkcap.recipes import find_run
+    from inkcap.training.environment import prepare_environment
+
+    folder = find_run(workspace, run)
+    prepare_environment()
+    from inkcap.training import predict as predict_run
+    from inkcap.training.samples import read_samples
+
+    result = predict_run(folder, read_samples(folder, source, resize=resize), weights=weights)  # pyright: ignore[reportArgumentType]
+    if as_json:
+        outputs = {name: _prediction_json(output, top) for name, output in result.outputs.items()}
+        print_json({"run": result.run, "samples": result.samples, "outputs": outputs})
+        return
+    for i in range(result.samples):
+        for name, output in result.outputs.items():
+            best = output.best(i, top)
+            values = [f"{v:.6g}" for v in output.values[i].reshape(-1)[:10].tolist()]
+            answer = ", ".join(f"{label} {100 * value:.1f} %" for label, value in best) or " ".join(values)
+            say(f"{i + 1}: {name}: {answer}" if result.samples > 1 else f"{name}: {answer}")
+
+
+def _prediction_json(output: OutputPrediction, top: int) -> dict[str, Any]:
+    labels = output.labels.tolist() if output.labels is not None else None
+    answers = [[{"class": c, "value": v} for c, v in output.best(i, top)] for i in range(len(output.values))]
+    described = {"kind": output.kind, "meaning": output.meaning, "values": output.values.tolist(), "labels": labels}
+    return {**described, "best": answers, "classes": list(output.classes)}
+
+
+@app.command()
+def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
+    """List the runs of a workspace."""
+    from inkcap.recipes import list_runs
+
+    whole, damaged = list_runs(workspace)
+    if as_json:
+        listed = [
+            {"id": r.id, "state": r.record.state, "created": r.record.created, "summary": dict(r.summary())}
+            for r in whole
+        ]
+        print_json({"runs": listed, "damaged": [{"folder": str(d.path), "problem": d.problem} for d in damaged]})
+        return
+    if not whole and not damaged:
+        say("no runs yet: inkcap train DRAWING --data digits")
+    for run in whole:
+        values: Any = run.summary().get("values") or {}
+        shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
+        say(f"{run.id:<32} {run.record.state:<12} {shown}")
+    for run in damaged:
+        say(f"{run.path.name:<32} damaged      {run.problem}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +14,7 @@ from inkcap.drawing.groups import Group, Plain, Use
 from inkcap.drawing.migrations import FORMAT, migrate
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.structures import InkcapError
+from inkcap.structures.atomic import write_atomic
 
 SUFFIX = ".inkcap.json"
 
@@ -111,35 +110,7 @@ def load_drawing(path: Path | str) -> Drawing:
 
 def save_drawing(drawing: Drawing, path: Path | str) -> None:
     """Write a drawing file: to a temporary file, to the disk, then in place of the old one."""
-    write_atomically(Path(path), to_text(drawing).encode("utf-8"))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, whatever is killed."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        write_atomic(Path(path), to_text(drawing))
     except OSError as error:
         raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that only their owner may read; a drawing is an ordinary file.
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        os.replace(temporary, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename durable where the platform can."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

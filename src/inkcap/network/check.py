@@ -112,7 +112,8 @@ def _checked_connection(connection: Connection, inferred: Inferred) -> CheckedCo
             front = Structure(made.shape, made.dtype)
             total = trace.multiply_adds()
             multiply_adds = total if isinstance(total, int) else 0
-            weights = _weights_of(connection, attributes, back.shape, dtype)
+            front_symbol = inferred.drawing.capsules[connection.front].symbol
+            weights = _weights_of(connection, attributes, back.shape, dtype, front_symbol)
     return CheckedConnection(
         connection.id,
         connection.symbol,
@@ -127,15 +128,21 @@ def _checked_connection(connection: Connection, inferred: Inferred) -> CheckedCo
     )
 
 
-def _weights_of(connection: Connection, attributes: dict[str, Any], back: Shape, dtype: str) -> dict[str, WeightRecord]:
+def _weights_of(
+    connection: Connection, attributes: dict[str, Any], back: Shape, dtype: str, front_symbol: str
+) -> dict[str, WeightRecord]:
     symbol = CONNECTIONS[connection.symbol]
     if symbol.weights is None:
         return {}
+    initialiser = attributes["initialiser"]
+    if initialiser == "auto":
+        # Half of what enters a ReLU is lost, so weights into one start wider: signals keep their size with depth.
+        initialiser = "he" if front_symbol == "relu" else "uniform"
     return {
         name: WeightRecord(
             f"{connection.tie or connection.id}.{name}",
             Structure(weight.shape, dtype),
-            attributes["initialiser"],
+            initialiser,
             int(weight.fan_in),
             int(weight.fan_out),
             attributes["trainable"],

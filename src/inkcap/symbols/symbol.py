@@ -185,9 +185,10 @@ SAME_RANKS = ((0, 0), (1, 1), (2, 2), (3, 3))
 INITIALISER_ATTRIBUTE = Attribute(
     "initialiser",
     "choice",
-    "How the weight starts: 'he' suits ReLU, 'glorot' suits sigmoid and tanh, 'uniform' is ±1/√(inputs), "
-    "'normal' has deviation 0.01.",
-    default="uniform",
-    choices=("uniform", "he", "glorot", "normal", "zeros", "ones"),
+    "How the weight starts: 'auto' is 'he' into a ReLU capsule and 'uniform' into any other; 'he' is normal with "
+    "variance 2/inputs, 'glorot' is uniform by inputs and outputs, 'uniform' is ±1/√inputs, 'normal' has "
+    "deviation 0.01.",
+    default="auto",
+    choices=("auto", "uniform", "he", "glorot", "normal", "zeros", "ones"),
 )
 TRAINABLE_ATTRIBUTE = Attribute("trainable", "flag", "Whether training changes the weight.", default=True)

@@ -19,7 +19,7 @@ def mlp(sizes: tuple[int, ...], name: str, dtype: str = "float32", last: str = "
     drawing.add("a", "1D-data", dimension=sizes[0])
     letters = "bcdefghijklmnopqrstuvwxyz"
     for letter, size in zip(letters, sizes[1:-1], strict=False):
-        drawing.then(letter, "1D-relu", "full", dimension=size, initialiser="he")
+        drawing.then(letter, "1D-relu", "full", dimension=size)
     drawing.then(letters[len(sizes) - 2], f"1D-{last}", "full", dimension=sizes[-1])
     return drawing
 

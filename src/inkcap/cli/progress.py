@@ -1,0 +1,121 @@
+"""Progress of a training on a terminal, and line by line where there is none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from inkcap.cli.output import number, say
+from inkcap.training import EpochEvent, Listener, StartEvent, StepEvent
+
+
+@contextmanager
+def watch(*, quiet: bool) -> Generator[Listener, None, None]:
+    """Give a listener that shows a training as it goes."""
+    if quiet:
+        yield Listener()
+    elif not sys.stdout.isatty():
+        yield LineListener()
+    else:
+        console = Console()
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+        )
+        with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as progress:
+            yield BarListener(progress)
+
+
+def _values(event: EpochEvent) -> str:
+    shown = [f"loss {event.values['loss']:.4f}"]
+    for name, value in event.values.items():
+        if name.startswith("val_"):
+            label = name.replace("val_", "validation ")
+            shown.append(f"{label} {100 * value:.2f} %" if "accuracy" in name else f"{label} {value:.4f}")
+    return " · ".join(shown)
+
+
+class LineListener(Listener):
+    """Prints one line an epoch."""
+
+    def __init__(self) -> None:
+        """Wait for the run to begin."""
+        self.epochs = 0
+
+    def on_start(self, event: StartEvent) -> None:
+        """Print what begins."""
+        self.epochs = event.epochs
+        say(_start(event))
+
+    def on_epoch(self, event: EpochEvent) -> None:
+        """Print the values of the epoch."""
+        say(f"epoch {event.epoch}/{self.epochs}: {_values(event)}{' *' if event.best else ''}")
+
+
+class BarListener(Listener):
+    """Shows a bar with live loss, and the epochs above it."""
+
+    def __init__(self, progress: Progress) -> None:
+        """Wait for the run to begin."""
+        self.progress = progress
+        self.task: TaskID | None = None
+        self.start: StartEvent | None = None
+
+    def on_start(self, event: StartEvent) -> None:
+        """Start the bar."""
+        self.start = event
+        self.progress.console.print(_start(event), highlight=False)
+        self.task = self.progress.add_task("epoch 1", total=event.epochs * event.steps_per_epoch, rate="")
+
+    def on_step(self, event: StepEvent) -> None:
+        """Move the bar."""
+        if self.task is not None and self.start is not None:
+            text = f"epoch {event.epoch}/{self.start.epochs} · loss {event.loss:.4f}"
+            self.progress.update(self.task, completed=event.step, description=text, rate=f"rate {event.rate:.2g}")
+
+    def on_epoch(self, event: EpochEvent) -> None:
+        """Print the values of the epoch above the bar."""
+        if self.task is not None and self.start is not None:
+            speed = self.start.training_samples / max(event.seconds, 1e-9)
+            line = f"epoch {event.epoch}/{self.start.epochs}: {_values(event)} · {number(int(speed))} samples/s"
+            self.progress.console.print(line + (" *" if event.best else ""), highlight=False)
+            self.progress.update(self.task, completed=event.step)
+
+
+def _start(event: StartEvent) -> str:
+    held = f", {number(event.validation_samples)} for validation" if event.validation_samples else ""
+    samples = f"{number(event.training_samples)} samples{held}"
+    return f"{event.run}: {samples}; {event.device}, {event.threads} threads (* = best so far)"
+
+
+Fetch = Callable[[str, int, int], None]
+
+
+@contextmanager
+def fetching(*, quiet: bool) -> Generator[Fetch | None, None, None]:
+    """Give a listener for downloads: one line a file, so that a long wait is explained."""
+    if quiet:
+        yield None
+        return
+    seen: set[str] = set()
+
+    def hear(name: str, done: int, total: int) -> None:
+        if name not in seen:
+            seen.add(name)
+            say(f"fetching {name} ({total / 1e6:.1f} MB)")
+
+    yield hear

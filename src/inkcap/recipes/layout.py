@@ -1,0 +1,113 @@
+"""Every file of a run folder by name, and the record that says what state the run is in."""
+
+import dataclasses
+import datetime
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from inkcap.recipes.errors import RunFolderError
+from inkcap.recipes.fields import show
+from inkcap.recipes.strict import dump, expect_names, expect_object, parse
+
+FORMAT = "inkcap-run"
+VERSION = 1
+
+RUNS = "runs"
+RUN = "run.json"
+DRAWING = "drawing.inkcap.json"
+RECIPE = "recipe.json"
+ENVIRONMENT = "environment.json"
+DATA = "data.json"
+METRICS = "metrics.jsonl"
+WEIGHTS = "weights.safetensors"
+BEST = "best.safetensors"
+SUMMARY = "summary.json"
+FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY)
+
+State = Literal["created", "running", "finished", "interrupted", "failed"]
+STATES: tuple[State, ...] = ("created", "running", "finished", "interrupted", "failed")
+ENDED: tuple[State, ...] = ("finished", "interrupted", "failed")
+
+_ID = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*-[0-9]{4,9}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")
+_SHA = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any."""
+
+    id: str
+    drawing: str
+    state: State = "created"
+    created: str = ""
+    finished: str = ""
+    reason: str = ""
+    pid: int = 0
+    weights_sha256: str = ""
+    best_sha256: str = ""
+
+    def to_text(self) -> str:
+        """Give the record as JSON."""
+        return dump({"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)})
+
+
+def now() -> str:
+    """Give the time in UTC, to the microsecond."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def parse_run(text: str | bytes, name: str) -> RunRecord:
+    """Give the record of a run.json; `name` stands in the messages."""
+    given = expect_object(parse(text, name, RunFolderError), name, RunFolderError)
+    if given.get("format") != FORMAT:
+        raise RunFolderError(
+            f"{name}: the format {show(given.get('format'))} is not {FORMAT!r}; this is no run of Inkcap."
+        )
+    if type(given.get("version")) is not int or given["version"] != VERSION:
+        raise RunFolderError(
+            f"{name}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
+        )
+    names = [field.name for field in dataclasses.fields(RunRecord)]
+    expect_names(given, ["format", "version", *names], names, name, RunFolderError)
+    values = {key: given[key] for key in names}
+    if type(values["pid"]) is not int or values["pid"] < 0:
+        raise RunFolderError(f"{name}: pid {show(values['pid'])} is not a whole number from 0.")
+    for key in names:
+        if key != "pid" and not isinstance(values[key], str):
+            raise RunFolderError(f"{name}: {key} {show(values[key])} is not a text.")
+    if values["state"] not in STATES:
+        raise RunFolderError(f"{name}: the state {show(values['state'])} is not one of {', '.join(STATES)}.")
+    for key, form in (("created", _TIME), ("finished", _TIME), ("weights_sha256", _SHA), ("best_sha256", _SHA)):
+        text_value = cast("str", values[key])
+        if text_value and not form.fullmatch(text_value):
+            raise RunFolderError(f"{name}: {key} {show(text_value)} is not well formed.")
+    if not _ID.fullmatch(cast("str", values["id"])):
+        raise RunFolderError(f"{name}: the id {show(values['id'])} is not of the form DRAWING-DATA-0001.")
+    return RunRecord(**cast("dict[str, Any]", values))
+
+
+def slug(name: str, fallback: str) -> str:
+    """Give a short name that is safe as a part of a folder's name on every platform."""
+    last = re.split(r"[/\\:]", name.rstrip("/\\:"))[-1]
+    last = last.removesuffix(".json").removesuffix(".inkcap")
+    parts = re.findall(r"[A-Za-z0-9_]+", last)
+    return "-".join(parts)[:40].strip("-") or fallback
+
+
+def run_name(drawing: str, data: str, number: int) -> str:
+    """Give the id of a run."""
+    return f"{slug(drawing, 'drawing')}-{slug(data, 'data')}-{number:04d}"
+
+
+def next_number(folder: Path, drawing: str, data: str) -> int:
+    """One more than the highest number that this drawing and this data have had."""
+    prefix = run_name(drawing, data, 0)[:-4]
+    taken = [
+        int(path.name[len(prefix) :])
+        for path in folder.iterdir()
+        if path.name.startswith(prefix) and path.name[len(prefix) :].isascii() and path.name[len(prefix) :].isdigit()
+    ]
+    return max(taken, default=0) + 1

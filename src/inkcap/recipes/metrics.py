@@ -1,0 +1,189 @@
+"""The log of a run's metrics: one JSON object a line, each with its number and a check sum.
+
+The log only grows. A line that was torn by a crash, or damaged later, ends what can be trusted: everything from
+there on is left out (and cut off before anything is added), and the reader says so.
+"""
+
+import json
+import math
+import os
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, cast
+
+from inkcap.recipes.errors import RunFolderError
+
+MetricKind = Literal["step", "epoch"]
+KINDS: tuple[MetricKind, ...] = ("step", "epoch")
+
+_CRC = b',"crc":"'
+_TAG = "$number"
+_TAGGED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_NAMES = {"seq", "kind", "epoch", "step", "values"}
+
+
+@dataclass(frozen=True)
+class MetricRecord:
+    """What was measured after a step or an epoch; both are counted from 1 over the whole run."""
+
+    seq: int
+    kind: MetricKind
+    epoch: int
+    step: int
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class MetricLog:
+    """The part of a log that can be trusted, where it ends, and a word on what was cut, if anything was."""
+
+    records: tuple[MetricRecord, ...] = ()
+    end: int = 0
+    cut_bytes: int = 0
+    note: str = ""
+
+    def epochs(self) -> tuple[MetricRecord, ...]:
+        """Give the records of whole epochs."""
+        return tuple(record for record in self.records if record.kind == "epoch")
+
+
+def encode_record(record: MetricRecord) -> bytes:
+    """One line, with its line feed; NaN and infinities are tagged, so the line is strict JSON."""
+    plain = {
+        "seq": record.seq,
+        "kind": record.kind,
+        "epoch": record.epoch,
+        "step": record.step,
+        "values": {name: _tag(float(value)) for name, value in record.values.items()},
+    }
+    body = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    return body[:-1] + _CRC + f'{zlib.crc32(body):08x}"}}\n'.encode("ascii")
+
+
+def decode_record(line: bytes) -> MetricRecord:
+    """Give the record of one line without its line feed; a ValueError says what is wrong with it."""
+    head, mark, tail = line.rpartition(_CRC)
+    if not mark or len(tail) != 10 or not tail.endswith(b'"}'):
+        raise ValueError("no check sum at its end")
+    body = head + b"}"
+    if tail[:8] != f"{zlib.crc32(body):08x}".encode("ascii"):
+        raise ValueError("a wrong check sum")
+    plain: object = json.loads(body, parse_constant=_refuse_constant)
+    if not isinstance(plain, dict) or set(cast("dict[str, object]", plain)) != _NAMES:
+        raise ValueError("unknown or missing names")
+    given = cast("dict[str, Any]", plain)
+    seq, kind, epoch, step, values = (given[name] for name in ("seq", "kind", "epoch", "step", "values"))
+    if kind not in KINDS or not all(type(number) is int and number >= 0 for number in (seq, epoch, step)):
+        raise ValueError("a value of a wrong type")
+    if not isinstance(values, dict):
+        raise ValueError("values that are no object")
+    return MetricRecord(seq, kind, epoch, step, {k: _untag(v) for k, v in cast("dict[str, object]", values).items()})
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"the bare word {name}")
+
+
+def _tag(value: float) -> object:
+    if math.isfinite(value):
+        return value
+    return {_TAG: "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
+
+
+def _untag(value: object) -> float:
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, dict):
+        items = list(cast("dict[str, object]", value).items())
+        if len(items) == 1 and items[0][0] == _TAG and isinstance(items[0][1], str) and items[0][1] in _TAGGED:
+            return _TAGGED[items[0][1]]
+    raise ValueError("a value that is no number")
+
+
+def read_log(path: Path, start: int = 0, seq: int = 1) -> MetricLog:
+    """Give the records from a place on that an earlier reading gave as its `end`, with the number `seq` of the first.
+
+    A log that grows can so be followed without being read anew. A last line that is still being written counts as
+    cut until it is whole.
+    """
+    try:
+        with open(path, "rb") as file:
+            file.seek(start)
+            data = file.read()
+    except FileNotFoundError:
+        return MetricLog(end=start)
+    except OSError as problem:
+        raise RunFolderError(f"{path.name}: cannot be read ({problem.strerror}).") from None
+    records: list[MetricRecord] = []
+    place, note = 0, ""
+    while place < len(data):
+        stop = data.find(b"\n", place)
+        number = seq + len(records)
+        if stop < 0:
+            note = f"{path.name}: line {number} is not whole"
+            break
+        try:
+            record = decode_record(data[place:stop])
+            if record.seq != number:
+                raise ValueError(f"the number {record.seq}")
+        except (ValueError, OverflowError, RecursionError) as problem:
+            note = f"{path.name}: line {number} has {problem}"
+            break
+        records.append(record)
+        place = stop + 1
+    cut = len(data) - place
+    if note:
+        note = f"{note}; the last {cut} bytes are left out, {len(records)} records before them are kept."
+    return MetricLog(tuple(records), start + place, cut, note)
+
+
+@dataclass
+class MetricWriter:
+    """Adds records to a log: each one is flushed, and made to last at most once in a second and at the end."""
+
+    path: Path
+    note: str = ""
+    _seq: int = field(default=1, init=False)
+    _synced: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        log = read_log(self.path)
+        self._seq = len(log.records) + 1
+        self.note = log.note
+        try:
+            self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
+            if log.cut_bytes:
+                self._file.truncate(log.end)
+        except OSError as problem:
+            raise RunFolderError(f"{self.path.name}: cannot be written ({problem.strerror}).") from None
+
+    def write(self, kind: MetricKind, epoch: int, step: int, values: Mapping[str, float]) -> MetricRecord:
+        """Add one record and gives it back with its number."""
+        record = MetricRecord(self._seq, kind, epoch, step, dict(values))
+        self._file.write(encode_record(record))
+        self._file.flush()
+        self._seq += 1
+        now = time.monotonic()
+        if now - self._synced >= 1.0:
+            os.fsync(self._file.fileno())
+            self._synced = now
+        return record
+
+    def close(self) -> None:
+        """Make everything last."""
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def __enter__(self) -> "MetricWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

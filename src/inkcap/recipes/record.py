@@ -1,0 +1,203 @@
+"""A recipe: how to train. Every record checks itself when it is made, so a recipe that exists is a possible one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from inkcap.recipes.errors import RecipeError
+from inkcap.recipes.fields import Scalar, check_options, declared_fields, entry, show
+from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, kind_of
+
+MONITORS = ("auto", "loss", "accuracy", "mae")
+_USUAL_LOSSES = {"classes": "cross-entropy", "bits": "binary-cross-entropy", "numbers": "mean-squared-error"}
+NORMALISATIONS = ("auto", "none", "unit", "standard")
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def _check_declared(record: object, place: str) -> None:
+    for declared in declared_fields(type(record)):
+        checked = declared.check(getattr(record, declared.name), f"{place}.{declared.name}")
+        object.__setattr__(record, declared.name, checked)
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """What to learn from: a built-in set or a reader with a path, and how it is prepared."""
+
+    name: str = entry("", "text", "name of a built-in set, or a path in the workspace")
+    options: Mapping[str, Scalar] = entry({}, "options", "options of the set or of the file format")
+    normalise: str = entry("auto", "choice", "how inputs are scaled before training", choices=NORMALISATIONS)
+    normalise_targets: bool = entry(False, "flag", "whether measured targets are scaled to mean 0 and deviation 1")
+    resize: str = entry("", "text", "size that images are brought to, HEIGHTxWIDTH; empty = as they are")
+    augment: str = entry("", "text", "changes drawn at random for each sample and epoch, such as shift=2,rotate=10")
+
+    def __post_init__(self) -> None:
+        _check_declared(self, "data")
+        if not self.name:
+            raise RecipeError("data.name: a recipe needs data; give the name of a set or a reader with a path.")
+
+
+@dataclass(frozen=True)
+class LossSpec:
+    """The loss of one output. An empty output stands for the only one; the kind "auto" is chosen from the target."""
+
+    output: str = entry("", "text", "capsule whose loss this is; empty = the only output")
+    kind: str = entry("auto", "choice", "how the loss is computed", choices=("auto", *LOSSES))
+    weight: float = entry(1.0, "number", "weight of this loss in the total", least=0, most=1e9)
+    options: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+
+    def __post_init__(self) -> None:
+        place = f"losses[{show(self.output)}]" if self.output else "losses"
+        _check_declared(self, place)
+        options = () if self.kind == "auto" else LOSSES[self.kind].options
+        filled = check_options(options, self.options, f"{place}.options", f"the loss {self.kind}")
+        object.__setattr__(self, "options", filled)
+
+
+@dataclass(frozen=True)
+class OptimiserSpec:
+    """How the weights follow the gradient."""
+
+    kind: str = entry("adam", "choice", "how the weights follow the gradient", choices=tuple(OPTIMISERS))
+    rate: float = entry(
+        0.0,
+        "number",
+        "learning rate; 0 = choose: the optimiser's usual one, ten times it for very small networks",
+        least=0,
+        most=1e3,
+    )
+    options: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+
+    def __post_init__(self) -> None:
+        kind = kind_of(OPTIMISERS, self.kind, "optimiser.kind", "optimiser")
+        _check_declared(self, "optimiser")
+        filled = check_options(kind.options, self.options, "optimiser.options", f"the optimiser {self.kind}")
+        object.__setattr__(self, "options", filled)
+
+
+@dataclass(frozen=True)
+class ScheduleSpec:
+    """How the learning rate changes over the run."""
+
+    kind: str = entry("constant", "choice", "how the learning rate changes", choices=tuple(SCHEDULES))
+    options: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+
+    def __post_init__(self) -> None:
+        kind = kind_of(SCHEDULES, self.kind, "schedule.kind", "schedule")
+        _check_declared(self, "schedule")
+        filled = check_options(kind.options, self.options, "schedule.options", f"the schedule {self.kind}")
+        object.__setattr__(self, "options", filled)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train: the data, the losses, the optimiser, the schedule and the numbers around them."""
+
+    data: DataSpec
+    losses: tuple[LossSpec, ...] = ()
+    optimiser: OptimiserSpec = field(default_factory=OptimiserSpec)
+    schedule: ScheduleSpec = field(default_factory=ScheduleSpec)
+    batch: int = entry(64, "whole", "samples in each step", least=1, most=1_000_000)
+    epochs: int = entry(
+        0, "whole", "passes over the training part; 0 = choose: 20, more for few samples", least=0, most=1_000_000
+    )
+    seed: int = entry(0, "whole", "seed of weights, order, split and augmentation", least=0, most=2**32 - 1)
+    validation: float = entry(0.2, "number", "share of the samples kept for validation; 0 = none", least=0, below=1)
+    early_stop: int = entry(
+        0, "whole", "epochs without anything better after which the run stops; 0 = off", least=0, most=1_000_000
+    )
+    monitor: str = entry("auto", "choice", "value that decides what is better", choices=MONITORS)
+    clip: float = entry(0.0, "number", "largest norm of the gradient; 0 = off", least=0, most=1e9)
+    device: str = entry("auto", "choice", "where to compute", choices=DEVICES)
+    freeze: tuple[str, ...] = entry((), "texts", "patterns of weights, capsules or connections that stay as they are")
+    init_from: str | None = entry(None, "text", "run whose weights are the start where they fit", optional=True)
+    threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)
+
+    def __post_init__(self) -> None:
+        _check_declared(self, "recipe")
+        parts: tuple[tuple[str, type], ...] = (
+            ("data", DataSpec),
+            ("optimiser", OptimiserSpec),
+            ("schedule", ScheduleSpec),
+        )
+        for name, record in parts:
+            if not isinstance(getattr(self, name), record):
+                raise RecipeError(f"{name}: {show(getattr(self, name))} is not a {record.__name__}.")
+        losses = cast("tuple[object, ...]", tuple(self.losses))
+        for index, loss in enumerate(losses):
+            if not isinstance(loss, LossSpec):
+                raise RecipeError(f"losses[{index}]: {show(loss)} is not a LossSpec.")
+        object.__setattr__(self, "losses", losses)
+        outputs = [loss.output for loss in self.losses]
+        for output in outputs:
+            if outputs.count(output) > 1:
+                raise RecipeError(f"losses: the output {output!r} has {outputs.count(output)} losses; give one.")
+        if "" in outputs and len(outputs) > 1:
+            raise RecipeError("losses: with several losses each one has to name its output.")
+        if self.losses and all(loss.weight == 0 for loss in self.losses):
+            raise RecipeError("losses: every weight is 0, so nothing could be learnt; give one above 0.")
+
+
+def complete_losses(recipe: Recipe, targets: Mapping[str, str]) -> Recipe:
+    """Give the recipe with one loss for each output.
+
+    `targets` maps each output, in the order of the drawing, to what its target holds: "classes", "bits" (yes or no
+    for each neuron) or "numbers". Cross-entropy is chosen for classes, its binary form for bits, the mean squared
+    error for numbers. When some losses are given, outputs without one are an error rather than a guess.
+    """
+    outputs = list(targets)
+    given = {loss.output: loss for loss in recipe.losses}
+    if "" in given:
+        if len(outputs) != 1:
+            raise RecipeError(f"losses: the drawing has {len(outputs)} outputs ({', '.join(outputs)}); name one each.")
+        given = {outputs[0]: replace(given[""], output=outputs[0])}
+    for output in given:
+        if output not in targets:
+            raise RecipeError(f"losses: the drawing has no output {output!r}; its outputs are {', '.join(outputs)}.")
+    missing = [output for output in outputs if output not in given]
+    if given and missing:
+        raise RecipeError(
+            f"losses: no loss for {', '.join(missing)}; give one for each output (weight 0 to ignore it)."
+        )
+    losses: list[LossSpec] = []
+    for output in outputs:
+        loss = given.get(output, LossSpec(output=output))
+        if loss.kind == "auto":
+            loss = replace(loss, kind=_USUAL_LOSSES[targets[output]])
+        losses.append(loss)
+    return replace(recipe, losses=tuple(losses))
+
+
+FEW_PARAMETERS = 1000
+LARGEST_RAISED_RATE = 0.1
+LEAST_STEPS = 1500
+USUAL_EPOCHS = 20
+
+
+def complete_pace(recipe: Recipe, parameters: int, samples: int) -> Recipe:
+    """Choose the rate and the epochs where the recipe leaves them open, from the network's size and the data's.
+
+    Few samples make few steps an epoch, so there are more epochs; very small networks bear, and need, larger steps.
+    """
+    optimiser = recipe.optimiser
+    if optimiser.rate == 0:
+        usual = OPTIMISERS[optimiser.kind].usual_rate
+        small = parameters < FEW_PARAMETERS and usual < LARGEST_RAISED_RATE
+        optimiser = replace(optimiser, rate=usual * 10 if small else usual)
+    steps = -(-samples // recipe.batch)
+    epochs = recipe.epochs or max(USUAL_EPOCHS, -(-LEAST_STEPS // max(steps, 1)))
+    return replace(recipe, optimiser=optimiser, epochs=epochs)
+
+
+def monitored(recipe: Recipe, targets: Mapping[str, str]) -> str:
+    """Give the name of the value that decides what is better.
+
+    Accuracy is only there for classes, the mean absolute error for numbers. The default is the loss: it moves where
+    accuracy, which counts whole samples, stands still.
+    """
+    kinds = set(targets.values())
+    if recipe.monitor == "accuracy" and kinds == {"numbers"}:
+        raise RecipeError("recipe.monitor: there is no accuracy without classes; give loss or mae.")
+    if recipe.monitor == "mae" and "numbers" not in kinds:
+        raise RecipeError("recipe.monitor: there is no mean absolute error without numbers; give loss or accuracy.")
+    return "loss" if recipe.monitor == "auto" else recipe.monitor

@@ -1,0 +1,49 @@
+"""Strict JSON: no doubled names, no NaN, no unknown or missing names, and a message that says where."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from inkcap.drawing import DrawingError
+from inkcap.drawing.codec import decode
+from inkcap.recipes.fields import show
+from inkcap.structures.errors import InkcapError
+
+MOST_BYTES = 64 * 1024 * 1024
+
+
+def dump(value: object) -> str:
+    """Give a JSON text for a person to read; the same value gives the same text."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def parse(text: str | bytes, name: str, error: type[InkcapError]) -> Any:
+    """Give the value of a JSON text, or an error that names the file and the place."""
+    if len(text) > MOST_BYTES:
+        raise error(f"{name}: {len(text)} bytes are too many; the most is {MOST_BYTES}.")
+    try:
+        return decode(text if isinstance(text, str) else text.decode("utf-8"))
+    except UnicodeDecodeError as problem:
+        raise error(f"{name}: not UTF-8 at byte {problem.start}.") from None
+    except DrawingError as problem:
+        raise error(f"{name}, {problem}.") from None
+
+
+def expect_object(value: object, place: str, error: type[InkcapError]) -> Mapping[str, object]:
+    """Give the value as an object."""
+    if not isinstance(value, dict):
+        raise error(f"{place}: {show(value)} is not an object.")
+    return cast("dict[str, object]", value)
+
+
+def expect_names(
+    value: Mapping[str, object], known: Iterable[str], needed: Iterable[str], place: str, error: type[InkcapError]
+) -> None:
+    """No name that is not known, and none missing that is needed."""
+    names = list(known)
+    for key in value:
+        if key not in names:
+            raise error(f"{place}: the name {show(key)} is not known; the names are: {', '.join(names)}.")
+    for key in needed:
+        if key not in value:
+            raise error(f"{place}: the name {key!r} is missing.")

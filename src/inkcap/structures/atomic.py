@@ -1,0 +1,45 @@
+"""Files that are either the old one or the new one, never half of each."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Write a whole file: a temporary one beside it, fsync, rename, fsync of the folder where that is possible."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(data)
+
+    write_atomic_with(path, write)
+
+
+def write_atomic_with(path: Path, write: Callable[[Path], None]) -> None:
+    """Give the same for a writer that wants a path of its own, such as one of weights."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        write(temporary)
+        # Opened for writing, since some platforms refuse to fsync a file that is open for reading only.
+        with open(temporary, "r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename last; a platform that cannot open folders has its own way and is left to it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

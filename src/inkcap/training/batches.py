@@ -1,0 +1,60 @@
+"""Samples in memory, given out batch by batch."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from inkcap.training.scores import Batch
+
+Finish = Callable[[tuple[Tensor, ...], Tensor, int], tuple[Tensor, ...]]
+"""What is still to be done to the inputs of a batch, given the numbers of its samples and the epoch."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Inputs and targets of one part of the data.
+
+    `finish` does to a batch what was too large to do once for
+    all samples, or what differs from epoch to epoch; without it a batch is only picked out of what is ready.
+    """
+
+    inputs: tuple[Tensor, ...]
+    targets: tuple[Tensor, ...]
+    batch: int
+    device: torch.device
+    finish: Finish | None = None
+
+    @property
+    def samples(self) -> int:
+        """The number of samples."""
+        return int(self.targets[0].shape[0])
+
+    @property
+    def steps(self) -> int:
+        """The number of batches; the last one may be smaller."""
+        return -(-self.samples // self.batch)
+
+    def in_order(self) -> Iterator[Batch]:
+        """Give the samples as they lie, for measuring."""
+        for start in range(0, self.samples, self.batch):
+            part = slice(start, start + self.batch)
+            inputs = tuple(values[part] for values in self.inputs)
+            if self.finish is not None:
+                inputs = self.finish(inputs, torch.arange(start, start + len(inputs[0])), 0)
+            yield self._placed(inputs), self._placed([values[part] for values in self.targets])
+
+    def shuffled(self, order: Tensor, epoch: int) -> Iterator[Batch]:
+        """Give the samples in an order, for training; a part of the order is a batch."""
+        for start in range(0, len(order), self.batch):
+            numbers = order[start : start + self.batch]
+            inputs = tuple(values[numbers] for values in self.inputs)
+            if self.finish is not None:
+                inputs = self.finish(inputs, numbers, epoch)
+            yield self._placed(inputs), self._placed([values[numbers] for values in self.targets])
+
+    def _placed(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        if self.device.type == "cpu":
+            return tuple(tensors)
+        return tuple(values.to(self.device) for values in tensors)

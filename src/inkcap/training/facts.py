@@ -1,0 +1,58 @@
+"""What training has to know of a network: its inputs and outputs, their shapes, types and activations."""
+
+import math
+from dataclasses import dataclass
+
+from inkcap.network import Network, structure_of
+
+
+@dataclass(frozen=True)
+class CapsuleFacts:
+    """An input or an output capsule: shapes are those of one sample, channels first."""
+
+    name: str
+    symbol: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    @property
+    def classes(self) -> int:
+        """The number of classes that the capsule can tell apart: its channels or its neurons."""
+        return self.shape[0] if self.shape else 1
+
+    @property
+    def size(self) -> int:
+        """The number of values of one sample."""
+        return math.prod(self.shape)
+
+    def shape_text(self) -> str:
+        """Give the shape as a person reads it, channels last."""
+        shown = (*self.shape[1:], self.shape[0]) if len(self.shape) > 1 else self.shape
+        return "×".join(str(size) for size in shown) if shown else "a single value"
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """The inputs and the outputs, in the order in which the module takes and gives them."""
+
+    inputs: tuple[CapsuleFacts, ...]
+    outputs: tuple[CapsuleFacts, ...]
+
+    def output(self, name: str) -> CapsuleFacts:
+        """Give one output by name."""
+        return next(output for output in self.outputs if output.name == name)
+
+    def dtypes(self) -> tuple[str, ...]:
+        """Give the data types of all inputs and outputs."""
+        return tuple(capsule.dtype for capsule in (*self.inputs, *self.outputs))
+
+
+def facts_of(network: Network) -> NetworkFacts:
+    """Read the facts of a checked network."""
+
+    def facts(name: str) -> CapsuleFacts:
+        capsule = network.capsules[name]
+        structure = structure_of(capsule)
+        return CapsuleFacts(name, capsule.symbol, tuple(structure.sizes), structure.dtype)
+
+    return NetworkFacts(tuple(map(facts, network.inputs)), tuple(map(facts, network.outputs)))

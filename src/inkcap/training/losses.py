@@ -1,0 +1,126 @@
+"""The losses of the outputs and their weighted sum (Eq. 6).
+
+A loss that takes a logarithm of probabilities is never given probabilities: cross-entropy on a softmax capsule and
+binary cross-entropy on a sigmoid capsule are computed from the capsule's total input U, by functions that stay finite
+for inputs of any size. On any other capsule the output Y is taken as logits.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from inkcap.recipes import LossSpec, Recipe
+from inkcap.recipes.fields import Scalar
+from inkcap.training.facts import CapsuleFacts, NetworkFacts
+
+Returned = Literal["U", "Y"]
+LossFunction = Callable[[Tensor, Tensor], Tensor]
+
+_FROM_TOTAL_INPUT = {("cross-entropy", "softmax"), ("binary-cross-entropy", "sigmoid")}
+
+
+def returned(output: CapsuleFacts, kind: str) -> Returned:
+    """Tell whether the loss of this output is computed from its total input U or from its output Y."""
+    return "U" if (kind, output.symbol) in _FROM_TOTAL_INPUT else "Y"
+
+
+def wanted_returns(facts: NetworkFacts, recipe: Recipe) -> dict[str, Returned]:
+    """Tell for each output what the module has to return for the losses of this (completed) recipe."""
+    return {loss.output: returned(facts.output(loss.output), loss.kind) for loss in recipe.losses}
+
+
+def _cross_entropy(options: Mapping[str, Scalar]) -> LossFunction:
+    smoothing = float(options["label_smoothing"])
+
+    def loss(value: Tensor, target: Tensor) -> Tensor:
+        return functional.cross_entropy(value, target, label_smoothing=smoothing)
+
+    return loss
+
+
+def _mean_squared_error(options: Mapping[str, Scalar]) -> LossFunction:
+    return functional.mse_loss
+
+
+def _binary_cross_entropy(options: Mapping[str, Scalar]) -> LossFunction:
+    return functional.binary_cross_entropy_with_logits
+
+
+def _margin(options: Mapping[str, Scalar]) -> LossFunction:
+    upper, lower, share = (float(options[name]) for name in ("upper", "lower", "share"))
+
+    def loss(value: Tensor, target: Tensor) -> Tensor:
+        right = functional.one_hot(target, value.shape[1]).to(value.dtype)
+        short = (upper - value).clamp_min(0).square()
+        long = (value - lower).clamp_min(0).square()
+        return (right * short + share * (1 - right) * long).sum(dim=1).mean()
+
+    return loss
+
+
+_MAKERS: Mapping[str, Callable[[Mapping[str, Scalar]], LossFunction]] = {
+    "cross-entropy": _cross_entropy,
+    "mean-squared-error": _mean_squared_error,
+    "binary-cross-entropy": _binary_cross_entropy,
+    "margin": _margin,
+}
+
+
+def loss_function(spec: LossSpec, output: CapsuleFacts) -> LossFunction:
+    """Make the loss of one output; half-precision values are widened first, so that squares do not overflow."""
+    plain = _MAKERS[spec.kind](spec.options)
+    # Labels are one a sample or one a position; a capsule of 1×1 positions is a vector written otherwise.
+    flat = spec.kind == "margin" or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+    if output.dtype != "float16" and not flat:
+        return plain
+
+    def loss(value: Tensor, target: Tensor) -> Tensor:
+        wide = value.float() if value.dtype == torch.float16 else value
+        wide = wide.flatten(1) if flat else wide
+        if target.is_floating_point():
+            return plain(wide, target.reshape(wide.shape).to(wide.dtype))
+        return plain(wide, target)
+
+    return loss
+
+
+@dataclass(frozen=True)
+class TotalLoss:
+    """The weighted sum of the losses of the outputs, in the order of the outputs."""
+
+    parts: tuple[LossFunction, ...]
+    weights: tuple[float, ...]
+
+    def __call__(self, values: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        """Give the total; a single output of weight 1 costs nothing beside its own loss."""
+        total: Tensor | None = None
+        for part, weight, value, target in zip(self.parts, self.weights, values, targets, strict=True):
+            if weight == 0.0 and len(self.parts) > 1:
+                continue
+            loss = part(value, target)
+            loss = loss if weight == 1.0 else loss * weight
+            total = loss if total is None else total + loss
+        if total is None:
+            raise ValueError("a recipe has at least one loss with a weight above 0")
+        return total
+
+
+def total_loss(facts: NetworkFacts, recipe: Recipe) -> TotalLoss:
+    """Make the total loss of a completed recipe."""
+    by_output = {loss.output: loss for loss in recipe.losses}
+    specs = [by_output[output.name] for output in facts.outputs]
+    parts = tuple(loss_function(spec, output) for spec, output in zip(specs, facts.outputs, strict=True))
+    return TotalLoss(parts, tuple(spec.weight for spec in specs))
+
+
+def to_probabilities(value: Tensor, output: CapsuleFacts, kind: str) -> Tensor:
+    """Turn an output Y into probabilities where the loss took it as logits; other outputs stay as they are."""
+    if kind == "cross-entropy" and output.symbol != "softmax":
+        return torch.softmax(value.float(), dim=1)
+    if kind == "binary-cross-entropy" and output.symbol != "sigmoid":
+        return torch.sigmoid(value.float())
+    return value

@@ -1,0 +1,245 @@
+"""Data for one network: loaded, checked, matched with its inputs and outputs, split and prepared."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from inkcap.recipes import DataSpec, Recipe, complete_losses
+from inkcap.recipes.fields import Scalar
+from inkcap.training.batches import Batches, Finish
+from inkcap.training.data import (
+    Augmentation,
+    Dataset,
+    Fit,
+    Preparation,
+    fit_to,
+    load,
+    parse_size,
+    split,
+    validate,
+)
+from inkcap.training.data.download import Progress
+from inkcap.training.errors import TrainingError
+from inkcap.training.facts import NetworkFacts
+from inkcap.training.targets import TargetKind, encode_target, target_kind
+
+# Prepared once, a set costs memory and no time in the steps; above this it is prepared batch by batch instead.
+_READY_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Material:
+    """The data of a run. `recipe` has its losses chosen; `fit` says which data feed which input and output."""
+
+    facts: NetworkFacts
+    recipe: Recipe
+    dataset: Dataset
+    fit: Fit
+    targets: Mapping[str, TargetKind]
+    preparation: Preparation
+    augmentation: Augmentation
+    training: Dataset
+    validation: Dataset | None
+    held_out: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """Give the class names of each output that has classes."""
+        named = {output: self.dataset.classes_of(data) for output, data in self.fit.outputs.items()}
+        return {output: classes for output, classes in named.items() if classes}
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what data.json holds."""
+        return {
+            "name": self.dataset.name,
+            "manifest": self.dataset.manifest,
+            "preparation": self.preparation.to_json(),
+            "augmentation": str(self.augmentation),
+            "inputs": self.fit.inputs,
+            "outputs": self.fit.outputs,
+            "targets": dict(self.targets),
+            "classes": {output: list(classes) for output, classes in self.classes().items()},
+            "split": {
+                "seed": self.recipe.seed,
+                "validation": self.recipe.validation,
+                "training_samples": len(self.training),
+                "validation_samples": len(self.held_out),
+                "validation_sha256": split_digest(self.held_out),
+            },
+            "notes": list(self.notes),
+        }
+
+
+def load_for(
+    spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
+) -> tuple[Dataset, list[str]]:
+    """Load and check data, with the names of the network where the data's own do not match."""
+    dataset = load(spec.name, _as_text(spec.options), folder, progress=progress)
+    notes = validate(dataset)
+    renamed = _renamed(dataset, facts)
+    if renamed is not dataset:
+        notes.append("The names of the data and of the drawing differ, so they are matched by their order.")
+    resize = parse_size(spec.resize) if spec.resize else None
+    return Preparation(resize=resize).resized(renamed), notes
+
+
+def fitted(dataset: Dataset, facts: NetworkFacts) -> Fit:
+    """Match a dataset with a network; a single value counts as a vector of one."""
+    inputs = {capsule.name: capsule.shape or (1,) for capsule in facts.inputs}
+    outputs = {capsule.name: capsule.shape or (1,) for capsule in facts.outputs}
+    return fit_to(dataset, inputs, outputs)
+
+
+def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress | None = None) -> Material:
+    """Gather everything that a training needs of its data, or say what does not fit."""
+    augmentation = Augmentation.parse(recipe.data.augment)
+    dataset, notes = load_for(recipe.data, facts, folder, progress)
+    if augmentation:
+        augmentation.check(dataset)
+    fit = fitted(dataset, facts)
+    arrays = {output.name: dataset.targets[fit.outputs[output.name]] for output in facts.outputs}
+    chosen = complete_losses(recipe, {o.name: target_kind(arrays[o.name], o) for o in facts.outputs})
+    losses = {loss.output: loss.kind for loss in chosen.losses}
+    targets: dict[str, TargetKind] = {
+        output.name: target_kind(arrays[output.name], output, losses[output.name]) for output in facts.outputs
+    }
+    train, held_out = split(dataset, recipe.validation, recipe.seed)
+    training = dataset.subset(train)
+    preparation = Preparation(
+        resize=parse_size(recipe.data.resize) if recipe.data.resize else None,
+        normalise=_normalisation(recipe.data, facts),
+        normalise_targets=recipe.data.normalise_targets,
+    ).fit(training)
+    return Material(
+        facts=facts,
+        recipe=chosen,
+        dataset=dataset,
+        fit=fit,
+        targets=targets,
+        preparation=preparation,
+        augmentation=augmentation,
+        training=training,
+        validation=dataset.subset(held_out) if len(held_out) else None,
+        held_out=held_out,
+        notes=(*notes, *fit.notes),
+    )
+
+
+def split_digest(held_out: NDArray[np.int64]) -> str:
+    """Give a check sum of the samples kept for validation, so that nothing else is ever measured in their place."""
+    return hashlib.sha256(held_out.astype("<i8").tobytes()).hexdigest()
+
+
+def make_batches(
+    part: Dataset,
+    facts: NetworkFacts,
+    fit: Fit,
+    preparation: Preparation,
+    recipe: Recipe,
+    device: torch.device,
+    augmentation: Augmentation | None = None,
+) -> Batches:
+    """Make the batches of one part: prepared at once where that is possible, otherwise batch by batch."""
+    losses = {loss.output: loss.kind for loss in recipe.losses}
+    targets: list[Tensor] = []
+    for output in facts.outputs:
+        name = fit.outputs[output.name]
+        values = preparation.apply_targets(part.targets[name], name)
+        targets.append(encode_target(values, output, losses[output.name], name))
+    arrays = [part.inputs[fit.inputs[capsule.name]] for capsule in facts.inputs]
+    ready = sum(4 * values.size for values in arrays) <= _READY_BYTES
+    finish = _finisher(facts, fit, preparation, augmentation, recipe.seed)
+    if augmentation is None and ready:
+        raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
+        inputs = finish(raw, torch.arange(len(part)), 0)
+        placed = tuple(values.to(device) for values in inputs)
+        return Batches(placed, tuple(values.to(device) for values in targets), recipe.batch, device)
+    raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
+    return Batches(raw, tuple(targets), recipe.batch, device, finish)
+
+
+def target_scales(facts: NetworkFacts, fit: Fit, preparation: Preparation) -> dict[str, Tensor]:
+    """Give the scale of each target that was normalised, for errors in the target's own units."""
+    scales: dict[str, Tensor] = {}
+    for output in facts.outputs:
+        scaling = preparation.targets.get(fit.outputs[output.name])
+        if scaling is not None:
+            scales[output.name] = torch.tensor(scaling.scale, dtype=torch.float32)
+    return scales
+
+
+def prepared_input(
+    values: NDArray[Any], facts: NetworkFacts, place: int, preparation: Preparation, name: str
+) -> Tensor:
+    """Prepare samples of one input, in the shape and the type that the network takes."""
+    capsule = facts.inputs[place]
+    prepared = np.ascontiguousarray(preparation.apply(values, name))
+    return torch.from_numpy(prepared).reshape(len(prepared), *capsule.shape).to(getattr(torch, capsule.dtype))
+
+
+def _finisher(
+    facts: NetworkFacts, fit: Fit, preparation: Preparation, augmentation: Augmentation | None, seed: int
+) -> Finish:
+    names = [fit.inputs[capsule.name] for capsule in facts.inputs]
+
+    def finish(inputs: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
+        finished: list[Tensor] = []
+        indices: NDArray[np.int64] = numbers.numpy()
+        for place, (values, name) in enumerate(zip(inputs, names, strict=True)):
+            array: NDArray[Any] = values.numpy()
+            if augmentation is None:
+                finished.append(prepared_input(array, facts, place, preparation, name))
+                continue
+            varied = preparation.apply(augmentation.apply(array, indices, epoch, seed), name)
+            noisy = np.ascontiguousarray(augmentation.add_noise(varied, indices, epoch, seed, name))
+            capsule = facts.inputs[place]
+            tensor = torch.from_numpy(noisy).reshape(len(noisy), *capsule.shape)
+            finished.append(tensor.to(getattr(torch, capsule.dtype)))
+        return tuple(finished)
+
+    return finish
+
+
+def _normalisation(spec: DataSpec, facts: NetworkFacts) -> str:
+    """Leave whole numbers as they are: scaled and cut to whole numbers again, they would mean something else."""
+    whole = [capsule.name for capsule in facts.inputs if not capsule.dtype.startswith("float")]
+    if whole and spec.normalise in ("unit", "standard"):
+        raise TrainingError(
+            f"data.normalise: the input {whole[0]!r} takes whole numbers, which {spec.normalise} spoils; give none."
+        )
+    return "none" if whole else spec.normalise
+
+
+def _as_text(options: Mapping[str, Scalar]) -> dict[str, str]:
+    return {
+        name: ("yes" if value else "no") if isinstance(value, bool) else str(value) for name, value in options.items()
+    }
+
+
+def _renamed(dataset: Dataset, facts: NetworkFacts) -> Dataset:
+    """Give several inputs or targets the network's names, in order, when their own are others."""
+    inputs = _new_names(list(dataset.inputs), [capsule.name for capsule in facts.inputs])
+    targets = _new_names(list(dataset.targets), [capsule.name for capsule in facts.outputs])
+    if not inputs and not targets:
+        return dataset
+    return replace(
+        dataset,
+        inputs={inputs.get(name, name): values for name, values in dataset.inputs.items()},
+        targets={targets.get(name, name): values for name, values in dataset.targets.items()},
+        ranges={inputs.get(name, name): values for name, values in dataset.ranges.items()},
+        class_names={targets.get(name, name): names for name, names in dataset.class_names.items()},
+        test=None if dataset.test is None else _renamed(dataset.test, facts),
+    )
+
+
+def _new_names(data: list[str], network: list[str]) -> dict[str, str]:
+    if len(data) < 2 or len(data) != len(network) or set(data) == set(network):
+        return {}
+    return dict(zip(data, network, strict=True))

@@ -1,0 +1,49 @@
+"""The optimisers of a recipe, from torch.optim."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import optim
+
+from inkcap.recipes import OPTIMISERS, OptimiserSpec
+from inkcap.recipes.fields import Scalar
+
+Options = Mapping[str, Any]
+
+
+def _betas(given: Mapping[str, Scalar]) -> dict[str, Any]:
+    return {
+        "betas": (float(given["beta1"]), float(given["beta2"])),
+        "eps": given["eps"],
+        "weight_decay": given["weight_decay"],
+    }
+
+
+def _adagrad(given: Mapping[str, Scalar]) -> dict[str, Any]:
+    return {"lr_decay": given["rate_decay"], "eps": given["eps"], "weight_decay": given["weight_decay"]}
+
+
+def _rmsprop(given: Mapping[str, Scalar]) -> dict[str, Any]:
+    return {**{key: value for key, value in given.items() if key != "centred"}, "centered": given["centred"]}
+
+
+_MAKERS: Mapping[str, tuple[Callable[..., optim.Optimizer], Callable[[Mapping[str, Scalar]], dict[str, Any]]]] = {
+    "sgd": (optim.SGD, dict),
+    "momentum": (optim.SGD, dict),
+    "nesterov": (optim.SGD, lambda given: {**given, "nesterov": float(given["momentum"]) > 0}),
+    "adagrad": (optim.Adagrad, _adagrad),
+    "adadelta": (optim.Adadelta, dict),
+    "rmsprop": (optim.RMSprop, _rmsprop),
+    "adam": (optim.Adam, _betas),
+    "adamax": (optim.Adamax, _betas),
+    "nadam": (optim.NAdam, lambda given: {**_betas(given), "momentum_decay": given["momentum_decay"]}),
+    "amsgrad": (optim.Adam, lambda given: {**_betas(given), "amsgrad": True}),
+    "adamw": (optim.AdamW, _betas),
+}
+
+
+def make_optimiser(spec: OptimiserSpec, parameters: Sequence[torch.nn.Parameter]) -> optim.Optimizer:
+    """Make the optimiser of a recipe for these parameters."""
+    make, options = _MAKERS[spec.kind]
+    return make(parameters, lr=spec.rate or OPTIMISERS[spec.kind].usual_rate, **options(spec.options))

@@ -1,0 +1,140 @@
+"""Asking a run: class names with their probabilities, or numbers in the target's own scale."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from inkcap.recipes import RunFolder
+from inkcap.recipes.runfolder import WeightsName
+from inkcap.training.environment import choose_device, steady
+from inkcap.training.errors import TrainingError
+from inkcap.training.losses import to_probabilities
+from inkcap.training.material import prepared_input
+from inkcap.training.opened import OpenedRun, open_run
+from inkcap.training.scores import outputs_of
+from inkcap.training.targets import TargetKind
+
+_BATCH = 256
+
+
+@dataclass(frozen=True)
+class OutputPrediction:
+    """The answers of one output for all samples.
+
+    `values` are probabilities, or scores such as lengths when the loss was not of a logarithm, for classes and bits,
+    and numbers for everything measured. `labels` are the numbers of the classes; None for measured outputs.
+    """
+
+    name: str
+    kind: TargetKind
+    meaning: Literal["probabilities", "scores", "numbers"]
+    values: NDArray[Any]
+    labels: NDArray[np.int64] | None
+    classes: tuple[str, ...]
+
+    def best(self, sample: int, count: int = 3) -> list[tuple[str, float]]:
+        """Give the likeliest classes of one sample with their values, best first; empty for measured outputs."""
+        row: NDArray[Any] = np.asarray(self.values[sample], dtype=np.float64)
+        if (
+            self.kind == "numbers"
+            or (self.kind == "bits" and row.size != 1)
+            or (self.kind == "classes" and row.ndim > 1)
+        ):
+            return []
+        if self.kind == "bits":
+            row = np.array([1.0 - row.item(), row.item()])
+        order = np.argsort(-row, kind="stable")[:count]
+        names = self.classes or tuple(str(number) for number in range(len(row)))
+        return [(names[int(i)], float(row[int(i)])) for i in order]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answers of a run for some samples."""
+
+    run: str
+    samples: int
+    outputs: Mapping[str, OutputPrediction]
+
+
+def predict(
+    run: RunFolder | Path | str,
+    inputs: NDArray[Any] | Mapping[str, NDArray[Any]],
+    *,
+    weights: WeightsName = "best",
+) -> Prediction:
+    """Ask a run about samples as they come from their source; they are prepared like the data it was trained on.
+
+    A network with one input takes an array (samples first), one with several takes an array for each input by name.
+    """
+    opened = open_run(run, weights)
+    arrays = _by_input(opened, inputs)
+    samples = len(arrays[0])
+    device = choose_device(opened.recipe.device, opened.facts.dtypes())
+    found: list[list[Tensor]] = [[] for _ in opened.facts.outputs]
+    with steady(opened.recipe.seed, opened.recipe.threads, device), torch.no_grad():
+        opened.module.to(device)
+        for start in range(0, samples, _BATCH):
+            batch = [
+                prepared_input(
+                    values[start : start + _BATCH],
+                    opened.facts,
+                    place,
+                    opened.preparation,
+                    opened.fit.inputs[opened.facts.inputs[place].name],
+                ).to(device)
+                for place, values in enumerate(arrays)
+            ]
+            for parts, value in zip(found, outputs_of(opened.module(*batch)), strict=True):
+                parts.append(value.cpu())
+        outputs = {
+            output.name: _read(opened, place, torch.cat(found[place]))
+            for place, output in enumerate(opened.facts.outputs)
+        }
+    return Prediction(opened.run.id, samples, outputs)
+
+
+def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+    names = [capsule.name for capsule in opened.facts.inputs]
+    if not isinstance(inputs, Mapping):
+        if len(names) != 1:
+            raise TrainingError(
+                f"{opened.run.id} has {len(names)} inputs ({', '.join(names)}); give one array for each."
+            )
+        arrays = [np.asarray(inputs)]
+    else:
+        given = {str(name): np.asarray(values) for name, values in inputs.items()}
+        of_data = {data: name for name, data in opened.fit.inputs.items()}
+        given = {name if name in names else of_data.get(name, name): values for name, values in given.items()}
+        if set(given) != set(names):
+            shown = ", ".join(sorted(given)) or "none"
+            raise TrainingError(f"{opened.run.id} has the inputs {', '.join(names)}, but these were given: {shown}.")
+        arrays = [given[name] for name in names]
+    counts = {len(values) if values.ndim else 0 for values in arrays}
+    if len(counts) != 1 or counts == {0}:
+        raise TrainingError(f"{opened.run.id}: every input needs the same number of samples, at least one.")
+    return arrays
+
+
+def _read(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
+    """Turn an output into probabilities, scores or numbers."""
+    output = opened.facts.outputs[place]
+    loss = next(spec.kind for spec in opened.recipe.losses if spec.output == output.name)
+    kind = opened.targets[output.name]
+    values: NDArray[Any] = to_probabilities(value, output, loss).numpy()
+    classes = opened.classes.get(output.name, ())
+    if kind == "numbers":
+        target = opened.fit.outputs[output.name]
+        if target in opened.preparation.targets:
+            flat = values.reshape(len(values), -1)
+            values = opened.preparation.restore_targets(flat, target).reshape(values.shape)
+        return OutputPrediction(output.name, kind, "numbers", values, None, ())
+    meaning = "probabilities" if loss in ("cross-entropy", "binary-cross-entropy") else "scores"
+    labels = values.argmax(axis=1) if kind == "classes" else (values > 0.5)
+    return OutputPrediction(output.name, kind, meaning, values, labels.astype(np.int64), classes)

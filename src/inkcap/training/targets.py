@@ -1,0 +1,91 @@
+"""Targets as the losses want them: labels for some, numbers in the shape of the output for others."""
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from inkcap.training.errors import TrainingError
+from inkcap.training.facts import CapsuleFacts
+
+TargetKind = Literal["classes", "bits", "numbers"]
+
+
+def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") -> TargetKind:
+    """Tell what a target holds for an output under a loss.
+
+    Whole numbers are labels of classes, unless there is one 0 or 1 for each neuron: those are bits. Anything else
+    is measured.
+    """
+    if values.dtype.kind not in "iub":
+        return "numbers"
+    if _fits(values, output) and loss not in ("cross-entropy", "margin"):
+        if values.size == 0 or (values.min() >= 0 and values.max() <= 1):
+            return "bits"
+        if loss == "mean-squared-error":
+            return "numbers"
+    return "classes"
+
+
+def encode_target(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> Tensor:
+    """Give a target as the tensor that the loss of that kind takes; `name` is the target's, for messages."""
+    kind = target_kind(values, output, loss)
+    if loss == "margin" or (loss == "cross-entropy" and kind == "classes"):
+        return torch.from_numpy(_labels(values, output, loss, name))
+    if kind == "classes":
+        return _one_hot(values, output, loss, name)
+    return _numbers(values, output, name)
+
+
+def _fits(values: NDArray[Any], output: CapsuleFacts) -> bool:
+    return int(np.prod(values.shape[1:])) == output.size
+
+
+def _labels(values: NDArray[Any], output: CapsuleFacts, kind: str, name: str) -> NDArray[np.int64]:
+    if values.dtype.kind not in "iub":
+        raise TrainingError(f"the target {name!r} holds numbers of {values.dtype}, but the loss {kind} needs classes.")
+    if output.classes < 2:
+        raise TrainingError(
+            f"the output {output.name!r} has {output.shape_text()}, but the loss {kind} needs a neuron for each class; "
+            "draw it with as many neurons as there are classes, or use binary-cross-entropy."
+        )
+    positions = output.shape[1:]
+    if kind == "margin" or positions == (1, 1):
+        positions = ()
+    if kind == "margin" and output.size != output.classes:
+        raise TrainingError(
+            f"the output {output.name!r} has {output.shape_text()}, but margin needs one length for each class."
+        )
+    if values.shape[1:] != positions and int(np.prod(values.shape[1:])) == int(np.prod(positions)):
+        values = values.reshape((len(values), *positions))
+    if values.shape[1:] != positions:
+        raise TrainingError(
+            f"the target {name!r} has labels of shape {values.shape[1:]} for each sample, "
+            f"but the output {output.name!r} of {output.shape_text()} needs {positions}."
+        )
+    labels = np.ascontiguousarray(values, dtype=np.int64)
+    if labels.size and (labels.min() < 0 or labels.max() >= output.classes):
+        raise TrainingError(
+            f"the target {name!r} has labels from {labels.min()} to {labels.max()}, but the output {output.name!r} "
+            f"of {output.shape_text()} knows 0 to {output.classes - 1}; draw it with {labels.max() + 1} neurons."
+        )
+    return labels
+
+
+def _one_hot(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> Tensor:
+    labels = _labels(values, output, loss, name)
+    hot = torch.nn.functional.one_hot(torch.from_numpy(labels), output.classes)
+    return hot.movedim(-1, 1).to(getattr(torch, output.dtype)).reshape(len(labels), *output.shape).contiguous()
+
+
+def _numbers(values: NDArray[Any], output: CapsuleFacts, name: str) -> Tensor:
+    if not _fits(values, output):
+        raise TrainingError(
+            f"the target {name!r} has {int(np.prod(values.shape[1:]))} values for each sample (shape "
+            f"{values.shape[1:]}), but the output {output.name!r} of {output.shape_text()} has {output.size}; "
+            "draw the output with as many neurons as the target has values."
+        )
+    numbers = np.ascontiguousarray(values, dtype=output.dtype).reshape((len(values), *output.shape))
+    return torch.from_numpy(numbers)

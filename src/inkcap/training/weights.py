@@ -1,0 +1,123 @@
+"""Weights on disk, weights taken over from another run, and weights that stay as they are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
+from torch import Tensor
+
+from inkcap.recipes import RunFolderError
+from inkcap.recipes.runfolder import sha256_of
+from inkcap.structures.atomic import write_atomic_with
+from inkcap.training.errors import TrainingError
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """Which weights were taken over from another run, and why the others were not."""
+
+    run: str = ""
+    taken: tuple[str, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+
+    def lines(self) -> list[str]:
+        """Give the report for a person: how many were taken, and a line for each that was not; empty without a run."""
+        if not self.run:
+            return []
+        taken = f"{len(self.taken)} weights taken from {self.run}: {', '.join(self.taken)}"
+        return [taken, *(f"not taken: {name}: {why}" for name, why in self.left)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the report as plain values."""
+        return {"run": self.run, "taken": list(self.taken), "left": dict(self.left)}
+
+
+def save_weights(path: Path, weights: Mapping[str, Tensor]) -> str:
+    """Write weights as a whole file and give its check sum."""
+    plain = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+    try:
+        write_atomic_with(path, lambda temporary: save_file(plain, temporary))
+    except (OSError, SafetensorError) as problem:
+        raise RunFolderError(f"{path.parent.name}/{path.name}: could not be written ({problem}).") from None
+    return sha256_of(path)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read weights; a file that is none gets an error."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as problem:
+        raise RunFolderError(f"{path.parent.name}/{path.name}: no weights can be read from it ({problem}).") from None
+
+
+def fitting(own: Mapping[str, Tensor], other: Mapping[str, Tensor], run: str) -> tuple[dict[str, Tensor], Borrowed]:
+    """Pick the weights of another run whose names and shapes fit, and say why the others do not."""
+    taken: dict[str, Tensor] = {}
+    left: list[tuple[str, str]] = []
+    for name, value in own.items():
+        if name not in other:
+            left.append((name, "the other run has no such weight"))
+        elif other[name].shape != value.shape:
+            left.append((name, f"its shape is {_shape(value)}, the other run's is {_shape(other[name])}"))
+        else:
+            taken[name] = other[name].to(dtype=value.dtype)
+    left.extend((name, "this drawing has no such weight") for name in other if name not in own)
+    if not taken:
+        example = f" ({left[0][0]}: {left[0][1]})" if left else ""
+        raise TrainingError(f"recipe.init_from: no weight of {run} fits this drawing{example}; leave init_from out.")
+    return taken, Borrowed(run, tuple(taken), tuple(left))
+
+
+def matching(names: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
+    """Find the weights that stay as they are, by patterns on their names or on their capsules and connections."""
+    every = tuple(names)
+    owners = {name: name.rpartition(".")[0] for name in every}
+    found: set[str] = set()
+    for pattern in patterns:
+        hits = [name for name in every if fnmatchcase(name, pattern) or fnmatchcase(owners[name], pattern)]
+        if not hits:
+            raise TrainingError(
+                f"recipe.freeze: the pattern {pattern!r} matches no weight, capsule or connection; "
+                f"the weights are: {', '.join(every) or 'none'}."
+            )
+        found.update(hits)
+    return frozenset(found)
+
+
+def freeze(
+    module: torch.nn.Module, paths: Mapping[str, str], patterns: Sequence[str]
+) -> tuple[list[torch.nn.Parameter], dict[str, Tensor]]:
+    """Freeze the matching parameters; give the ones that still learn and copies of the matching buffers.
+
+    `paths` maps the drawing's names to the module's. A buffer, such as a running mean, changes without a gradient,
+    so its copy has to be put back after each epoch.
+    """
+    frozen = {paths[name] for name in matching(paths, patterns)} if patterns else set[str]()
+    parameters = dict(module.named_parameters())
+    for path, parameter in parameters.items():
+        if path in frozen:
+            parameter.requires_grad_(False)
+    learning = [parameter for parameter in parameters.values() if parameter.requires_grad]
+    if not learning:
+        held = f"all {len(parameters)} weights are frozen" if parameters else "the drawing has no weights"
+        raise TrainingError(f"there is nothing to learn: {held}; freeze fewer, or draw a connection with weights.")
+    buffers = {path: value.detach().clone() for path, value in module.named_buffers() if path in frozen}
+    return learning, buffers
+
+
+def put_back(module: torch.nn.Module, buffers: Mapping[str, Tensor]) -> None:
+    """Give frozen buffers their old values."""
+    if buffers:
+        own = dict(module.named_buffers())
+        with torch.no_grad():
+            for path, value in buffers.items():
+                own[path].copy_(value)
+
+
+def _shape(value: Tensor) -> str:
+    return "×".join(str(size) for size in value.shape) or "a single value"

@@ -1,0 +1,72 @@
+"""Devices, determinism, and the record of both."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from inkcap.training.environment import choose_device, describe_environment, prepare_environment, steady
+from inkcap.training.errors import TrainingError
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert choose_device("auto", ["float32"]).type == "cpu"
+    with pytest.raises(TrainingError, match="no cuda device"):
+        choose_device("cuda", ["float32"])
+    with pytest.raises(TrainingError, match="no mps device"):
+        choose_device("mps", ["float32"])
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("auto", ["float32"]).type == "mps"
+    assert choose_device("auto", ["float64"]).type == "cpu"
+    with pytest.raises(TrainingError, match="float64"):
+        choose_device("mps", ["float32", "float64"])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto", ["float64"]).type == "cuda"
+
+
+def test_everything_is_as_it_was_afterwards() -> None:
+    before = (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled(), torch.random.get_rng_state())
+    with steady(7, 1, torch.device("cpu")) as threads:
+        assert threads == torch.get_num_threads() == 1
+        assert torch.are_deterministic_algorithms_enabled()
+        torch.rand(1)
+        facts = describe_environment(torch.device("cpu"), threads)
+    assert before[:2] == (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled())
+    assert torch.equal(before[2], torch.random.get_rng_state())
+    assert facts["torch"] == torch.__version__
+    assert facts["deterministic"] is True
+    assert facts["threads"] == 1
+    assert facts["cpu_capability"]
+
+
+def test_random_numbers_come_from_the_seed() -> None:
+    drawn: list[float] = []
+    for seed in (7, 7, 8):
+        torch.rand(3)
+        with steady(seed, 1, torch.device("cpu")):
+            drawn.append(torch.rand(1).item())
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_prepare_environment_keeps_what_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    prepare_environment()
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    prepare_environment()
+    assert os.environ["OMP_WAIT_POLICY"] == "active"
+
+
+def test_the_package_can_be_imported_without_torch() -> None:
+    code = (
+        "import sys, inkcap.training as t; t.prepare_environment(); t.Listener; "
+        "import inkcap.training.data; print('torch' in sys.modules)"
+    )
+    source = str(Path(__file__).parents[2] / "src")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": source})
+    assert done.stdout.strip() == "False", done.stderr
