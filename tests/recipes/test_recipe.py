@@ -63,7 +63,7 @@ def _options(kind: str, table: object) -> st.SearchStrategy[dict[str, object]]:
 
 @st.composite
 def recipes(draw: st.DrawFn) -> Recipe:
-    scalars = st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | _texts()
+    scalars = st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | _texts()
     data = DataSpec(draw(_texts().filter(bool)), draw(st.dictionaries(_texts().filter(bool), scalars, max_size=3)))
     losses = []
     for output in draw(st.lists(_texts().filter(bool), max_size=3, unique=True)):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from inkcap.drawing.limits import LARGEST_INTEGER
 from inkcap.recipes.errors import RecipeError
 
 FieldKind = Literal["whole", "number", "flag", "text", "choice", "texts", "options"]
@@ -197,6 +198,8 @@ def check_scalars(value: object, place: str) -> dict[str, Scalar]:
             )
         elif not isinstance(item, bool) and not _is_finite(item):
             raise RecipeError(f"{place}.{key}: {show(item)} is not a finite number.")
+        elif isinstance(item, int) and abs(item) > LARGEST_INTEGER:
+            raise RecipeError(f"{place}.{key}: the whole number {show(item)} is larger than 2^53.")
         checked[key] = item
     return checked
 
