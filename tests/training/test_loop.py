@@ -46,7 +46,7 @@ def test_a_step_is_that_of_a_loop_written_by_hand(make_course: Make) -> None:
     fit(course)
     other = make_course(epochs=3)
     module = other.module
-    optimiser = torch.optim.Adam(module.parameters(), lr=0.05)
+    optimiser = torch.optim.Adam(module.parameters(), lr=0.05, fused=True)
     x, y = other.training.inputs[0], other.training.targets[0]
     for epoch in (1, 2, 3):
         for numbers in other.order(epoch).split(16):

@@ -1,0 +1,35 @@
+"""Running commands in this process, as a person types them, in a folder of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from inkcap.cli import main
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys) -> Callable[..., Answer]:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["inkcap", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return call
