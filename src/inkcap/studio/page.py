@@ -1,6 +1,7 @@
 """The studio's page as HTML. Every text goes through `element`, which escapes it: none reaches the page raw."""
 
 from html import escape
+from pathlib import PurePath
 
 from inkcap.studio.workspace import MOST_DRAWINGS, Diagnostic, DrawingEntry, Listing, Summary
 
@@ -51,7 +52,7 @@ def render(listing: Listing) -> str:
         "header",
         element("img", src="/static/inkcap.svg", alt="", width="26", height="26"),
         element("h1", "inkcap"),
-        element("span", listing.workspace, class_="place"),
+        element("span", PurePath(listing.workspace).name, class_="place", title=listing.workspace),
         element("span", plural(len(listing.drawings), "drawing"), class_="chip"),
         *([element("span", f"{broken} to mend", class_="chip bad")] if broken else []),
     )

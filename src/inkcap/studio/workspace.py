@@ -98,7 +98,8 @@ def _entry(path: Path, name: str) -> DrawingEntry:
         state = path.stat()
         summary = _summary(path, state.st_mtime_ns, state.st_size, state.st_ino)
     except InkcapError as error:
-        return DrawingEntry(path=_text(name), summary=None, error=_text(str(error)))
+        # The page names the file already; the rest of the path would only hide what is wrong.
+        return DrawingEntry(path=_text(name), summary=None, error=_text(str(error).replace(str(path), name)))
     except OSError as error:
         reason = f"{name} cannot be read: {error.strerror or error}. Check its permissions, then load this page again."
         return DrawingEntry(path=_text(name), summary=None, error=_text(reason))
