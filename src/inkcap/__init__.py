@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from inkcap.drawing import Drawing, DrawingError, load_drawing, save_drawing
 from inkcap.network import Network, Report, check
+from inkcap.recipes import Recipe
 from inkcap.structures import InkcapError, RunFailure, Structure
 from inkcap.zoo import draw
 
 if TYPE_CHECKING:
     from inkcap.engine import build, source_of
+    from inkcap.training import evaluate, predict, train
 
 __version__ = "0.1.0"
 
-_LAZY = {"build": "inkcap.engine", "source_of": "inkcap.engine"}
+_LAZY = {
+    "build": "inkcap.engine",
+    "evaluate": "inkcap.training",
+    "predict": "inkcap.training",
+    "source_of": "inkcap.engine",
+    "train": "inkcap.training",
+}
 """What needs torch is imported when it is first asked for: checks answer in a blink."""
 
 __all__ = [
@@ -22,15 +30,19 @@ __all__ = [
     "DrawingError",
     "InkcapError",
     "Network",
+    "Recipe",
     "Report",
     "RunFailure",
     "Structure",
     "build",
     "check",
     "draw",
+    "evaluate",
     "load_drawing",
+    "predict",
     "save_drawing",
     "source_of",
+    "train",
 ]
 
 

@@ -86,9 +86,9 @@ def test_same_seed_same_bits_and_another_seed_others(run, tmp_path) -> None:
 
 def test_a_recipe_file_and_options_that_win(run, tmp_path) -> None:
     run("new", "mlp")
-    first = train(run, "mlp.inkcap.json", "--data", "moons", "--option", "n=200", "--optimiser", "nesterov", "--rate", "0.1",
-                  "--optimiser-option", "momentum=0.8", "--schedule", "cosine", "--schedule-option", "warm_up=1",
-                  "--loss", "cross-entropy", "--batch", "32", "--clip", "1", "--early-stop", "3", *FAST)  # fmt: skip
+    options = """--data moons --option n=200 --optimiser nesterov --rate 0.1 --optimiser-option momentum=0.8
+        --schedule cosine --schedule-option warm_up=1 --loss cross-entropy --batch 32 --clip 1 --early-stop 3"""
+    first = train(run, "mlp.inkcap.json", *options.split(), *FAST)
     recipe = tmp_path / "runs" / first["run"] / "recipe.json"
     written = json.loads(recipe.read_text())
     assert written["optimiser"]["options"]["momentum"] == 0.8

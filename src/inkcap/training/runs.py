@@ -14,7 +14,17 @@ from torch import Tensor
 from inkcap.drawing import Drawing, to_text
 from inkcap.engine import build, initialise, load_weights, weights_of
 from inkcap.network import Network, check
-from inkcap.recipes import MetricWriter, Recipe, RecipeError, RunFolder, complete_pace, find_run, layout, monitored
+from inkcap.recipes import (
+    DataSpec,
+    MetricWriter,
+    Recipe,
+    RecipeError,
+    RunFolder,
+    complete_pace,
+    find_run,
+    layout,
+    monitored,
+)
 from inkcap.structures.errors import InkcapError, RunFailure
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
@@ -108,20 +118,22 @@ class _Job:
 
 def train(
     drawing: Drawing,
-    recipe: Recipe,
-    workspace: Path | str,
+    recipe: Recipe | str,
+    workspace: Path | str = ".",
     listener: Listener | None = None,
     *,
     stop: StopRequest | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Train a drawing by a recipe and keep the run in the workspace.
+    """Train a drawing by a recipe, or on the data of a name with everything else chosen, and keep the run.
 
     Mistakes in the drawing, the recipe or the data are raised before a folder is made. SIGINT and SIGTERM (or `stop`,
     from another thread) end the run after the step in hand with the state "interrupted", and the function returns as
     usual. A run that cannot go on raises RunFailure and leaves its folder in the state "failed".
     """
     folder = Path(workspace)
+    if isinstance(recipe, str):
+        recipe = Recipe(DataSpec(recipe))
     report = check(drawing)
     network = report.network
     facts = facts_of(network)
