@@ -22,6 +22,16 @@ def cycle() -> Drawing:
     return drawing
 
 
+def direction_ambiguous() -> Drawing:
+    drawing = Drawing("x")
+    drawing.add("d", "data neuron")
+    drawing.add("a", "relu neuron")
+    drawing.add("b", "relu neuron")
+    for back, front in (("d", "a"), ("d", "b"), ("a", "b")):
+        drawing.connect(back, front, arrow=False)
+    return drawing
+
+
 def disconnected() -> Drawing:
     drawing = draw("mlp")
     drawing.add("p", "1D-data", dimension=3)
@@ -138,6 +148,7 @@ def unsupported() -> Drawing:
 CASES = {name.replace("_", "-"): value for name, value in globals().items() if name.replace("_", "-") in RULES}
 WHERE = {
     "cycle": {"b", "c"},
+    "direction-ambiguous": {"a-b"},
     "disconnected": {"p", "q"},
     "data-has-input": {"z", "d-z"},
     "no-input": {"z"},
@@ -159,6 +170,7 @@ WHERE = {
 }
 WORDS = {
     "cycle": ["b→c→b", "c-b"],
+    "direction-ambiguous": ["a—b", "a→b"],
     "disconnected": ["p, q"],
     "data-has-input": ["d→z", "identical"],
     "no-input": ["ReLU capsule z"],

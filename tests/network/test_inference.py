@@ -143,3 +143,20 @@ def test_a_long_chain_of_unknowns_is_solved(backwards: bool) -> None:
     report = check(drawing)
     assert report.well_formed
     assert report.capsules["c0"].output.shape == report.capsules["c399"].output.shape == (7,)
+
+
+def test_lines_without_arrows_get_their_direction() -> None:
+    """C57: data—ReLU—identical, drawn the wrong way round, computes as y = w·x along the chain."""
+    drawing = Drawing("x", "float64")
+    drawing.add("i", "identical neuron", bias="none")
+    drawing.add("r", "relu neuron", bias="none")
+    drawing.add("d", "data neuron")
+    drawing.connect("i", "r", arrow=False, strength=1)
+    drawing.connect("r", "d", arrow=False, strength=2.5)
+    report = check(drawing)
+    assert report.well_formed, report.diagnostics
+    assert (report.inputs, report.outputs) == (("d",), ("i",))
+    assert report.connections["r-d"].back == "d"
+    assert report.drawing is drawing
+    drawing.change("r-d", arrow=True)
+    assert [d.rule for d in check(drawing).errors] != []

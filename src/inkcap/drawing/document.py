@@ -294,6 +294,13 @@ class Drawing:
 
     # Files ---------------------------------------------------------------------------------------------------
 
+    def copy(self) -> Drawing:
+        """Copy the drawing, without its history."""
+        other = Drawing()
+        other._records = {kind: dict(records) for kind, records in self._records.items()}
+        other.start_history_here()
+        return other
+
     def records(self, kind: str) -> Iterator[Record]:
         """Give the records of one kind in order."""
         return iter(self._records[kind].values())

@@ -9,6 +9,7 @@ from inkcap.drawing import Connection, Drawing
 from inkcap.network import fixes
 from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
+from inkcap.network.directions import with_directions
 from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.report import Report
@@ -20,12 +21,14 @@ from inkcap.theory import Graph, classify
 
 def check(drawing: Drawing) -> Report:
     """Check a drawing; whatever is wrong becomes a diagnostic, and everything that can be inferred is."""
+    original = drawing
+    drawing, undirected = with_directions(original)
     ends = [(c.back, c.front) for c in drawing.connections.values()]
     known = [(a, b) for a, b in ends if a in drawing.capsules and b in drawing.capsules]
     graph = Graph.of(drawing.capsules, known)
     inferred = Inference(drawing, graph.order).run()
     infer_dtypes(drawing, graph.order, inferred)
-    diagnostics = [*_unsupported(drawing), *_check_graph(drawing, graph)]
+    diagnostics = [*_unsupported(drawing), *undirected, *_check_graph(drawing, graph)]
     entered = {connection.front for connection in drawing.connections.values()}
     order = (*graph.order, *(id for id in drawing.capsules if id not in set(graph.order)))
     incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
@@ -41,7 +44,7 @@ def check(drawing: Drawing) -> Report:
     capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}
     acyclic = len(graph.order) == len(graph.vertices) and bool(graph.vertices)
     classification = classify(graph) if acyclic else None
-    return Report(drawing, graph, classification, capsules, connections, tuple(diagnostics))
+    return Report(original, graph, classification, capsules, connections, tuple(diagnostics))
 
 
 def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:

@@ -14,6 +14,7 @@ Severity = Literal["error", "note"]
 RULES: dict[str, str] = {
     "empty": "The drawing has no capsule.",
     "cycle": "Connections form a cycle; a network is acyclic.",
+    "direction-ambiguous": "A line without an arrow could go either way.",
     "disconnected": "The drawing falls into parts; a network is connected.",
     "data-has-input": "A connection enters a data capsule; data come from outside.",
     "no-input": "Nothing enters a capsule that is not a data capsule.",
