@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
-from inkcap.cli.output import complain
+from inkcap.cli.output import complain, say
 from inkcap.structures import InkcapError, RunFailure
 
 app = typer.Typer(
     name="inkcap",
     help="Draw a network, check it, train it, use it. A drawing is a file NAME.inkcap.json.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def start(
+    version: Annotated[bool, typer.Option("--version", help="Tell the version.", is_eager=True)] = False,
+) -> None:
+    """Draw a network, check it, train it, use it. A drawing is a file NAME.inkcap.json."""
+    if version:
+        from inkcap import __version__
+
+        say(f"inkcap {__version__}")
+        raise typer.Exit
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from inkcap.cli.app import app
 from inkcap.cli.output import complain, number, print_json, say, size
+from inkcap.zoo import NETWORKS
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A drawing, NAME.inkcap.json.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -141,19 +143,19 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the drawing, and of its file.")],
     start: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="NETWORK", help="Start from: mlp, mlp-figure-1, cnn, lenet, lenet-digits, empty."
-        ),
+        typer.Option("--from", metavar="NETWORK", help=f"Start from: {', '.join(NETWORKS)}, empty."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
     """Make a new drawing in this folder, from a known network: NAME itself if it is one, else the MLP of Figure 20."""
     from inkcap.drawing import SUFFIX, Drawing, DrawingError, Edit, Meta, Put, save_drawing
-    from inkcap.zoo import NETWORKS, draw
+    from inkcap.zoo import draw
 
     chosen = start or (name if name in NETWORKS else "mlp")
     stem = Path(name).name.removesuffix(SUFFIX)
     folder = Path(name).parent
+    if not stem:
+        raise DrawingError(f"{name!r} is no name; give one such as 'lenet'")
     path = folder / f"{stem}{SUFFIX}"
     if path.exists() and not force:
         raise DrawingError(f"{path}: there is a file already; choose another name or give --force")
@@ -162,7 +164,7 @@ def new(
         drawing.apply(Edit("name", (Put(Meta(stem, drawing.dtype)),)))
     save_drawing(drawing, path)
     say(f"wrote {path} ({chosen}: {len(drawing.capsules)} capsules, {len(drawing.connections)} connections)")
-    say(f"next: inkcap check {path}")
+    say(f"next: inkcap check {shlex.quote(str(path))}")
 
 
 @app.command()

@@ -53,8 +53,11 @@ def train(
         list[str] | None,
         typer.Option(metavar="[OUTPUT=]KIND[*WEIGHT]", help=f"Loss of an output: {', '.join(LOSSES)}. Repeatable."),
     ] = None,
+    loss_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Option of the loss, e.g. label_smoothing=0.1.")
+    ] = None,
     optimiser: Annotated[str | None, typer.Option(help=f"One of {', '.join(OPTIMISERS)} (default adam).")] = None,
-    rate: Annotated[float | None, typer.Option(help="Learning rate; the optimiser's usual one when not given.")] = None,
+    rate: Annotated[float | None, typer.Option(help=FIELDS["rate"].help_text())] = None,
     optimiser_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. momentum=0.8.")] = None,
     schedule: Annotated[str | None, typer.Option(help=f"One of {', '.join(SCHEDULES)} (default constant).")] = None,
     schedule_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. warm_up=2.")] = None,
@@ -80,7 +83,7 @@ def train(
 
     drawing = load_drawing(file)
     given = {k: v for k, v in locals().items() if k in FIELDS and v is not None}
-    chosen = _recipe(recipe, data, option, given, loss)
+    chosen = _with_loss_options(_recipe(recipe, data, option, given, loss), loss_option)
     chosen = _with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
     chosen = _with_kind(chosen, "schedule", schedule, schedule_option, None)
     prepare_environment()
@@ -149,6 +152,25 @@ def _with_kind(recipe: Recipe, part: str, kind: str | None, options: list[str] |
         return replace(recipe, schedule=ScheduleSpec(name, values))
     kept = recipe.optimiser.rate if name == current.kind else 0.0
     return replace(recipe, optimiser=OptimiserSpec(name, kept if rate is None else rate, values))
+
+
+def _with_loss_options(recipe: Recipe, texts: list[str] | None) -> Recipe:
+    """Set options of the recipe's losses: of each that has them, so that one name serves several outputs."""
+    if not texts:
+        return recipe
+    if not recipe.losses:
+        raise RecipeError("--loss-option goes with --loss or with a recipe that states its losses")
+    losses = list(recipe.losses)
+    for name, text in pairs(texts, "--loss-option").items():
+        fields = [{f.name: f for f in LOSSES[loss.kind].options}.get(name) for loss in losses if loss.kind in LOSSES]
+        if not any(fields):
+            kinds = ", ".join(loss.kind for loss in losses)
+            raise RecipeError(f"--loss-option: {kinds} has no {name!r}; see 'inkcap train --help'")
+        for i, field in enumerate(fields):
+            if field is not None:
+                value = field.from_text(text, f"--loss-option {name}")
+                losses[i] = replace(losses[i], options={**losses[i].options, name: value})
+    return replace(recipe, losses=tuple(losses))
 
 
 def _loss(text: str) -> LossSpec:

@@ -24,20 +24,17 @@ class _Refused(Exception):
 def decode(text: str) -> Any:
     """Read JSON text, refusing duplicate keys, non-finite and huge numbers, deep nesting and lone surrogates."""
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=_refuse_constant,
-            parse_int=_integer,
-            parse_float=_finite,
-        )
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except _Refused as refusal:
         raise DrawingError(str(refusal)) from None
     except json.JSONDecodeError as error:
         raise DrawingError(f"not JSON: {error.msg}", f"line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise DrawingError(f"nested deeper than {limits.JSON_DEPTH} levels") from None
-    _check_depth_and_text(value)
+    except ValueError:
+        # Python itself refuses to read whole numbers of thousands of digits.
+        raise DrawingError("a whole number is larger than 2^53") from None
+    _check_values(value)
     return value
 
 
@@ -61,38 +58,41 @@ def _refuse_constant(name: str) -> NoReturn:
     raise _Refused(f"{name} is not a number that a drawing may hold")
 
 
-def _integer(digits: str) -> int:
-    if len(digits) > 17 or abs(int(digits)) > limits.LARGEST_INTEGER:
-        raise _Refused(f"the whole number {digits[:20]}… is larger than 2^53")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if value in (float("inf"), float("-inf")):
-        raise _Refused(f"the number {digits[:20]} is too large")
-    return value
-
-
-def _check_depth_and_text(value: Any) -> None:
+def _check_values(value: Any) -> None:
     # A stack of our own: recursion is what a bomb wants.
-    stack: list[tuple[Any, int]] = [(value, 1)]
+    stack: list[tuple[Any, int, str]] = [(value, 1, "")]
     while stack:
-        item, depth = stack.pop()
+        item, depth, place = stack.pop()
         if depth > limits.JSON_DEPTH:
-            raise DrawingError(f"nested deeper than {limits.JSON_DEPTH} levels")
+            raise DrawingError(f"nested deeper than {limits.JSON_DEPTH} levels", place[:80])
         if isinstance(item, dict):
             for key, inner in cast("dict[str, Any]", item).items():
-                _check_text(key)
-                stack.append((inner, depth + 1))
+                _check_text(key, place)
+                stack.append((inner, depth + 1, f"{place}.{key}" if place else key))
         elif isinstance(item, list):
-            inner_items = cast("list[Any]", item)
-            # Columns of numbers need no walk of their own.
-            stack.extend((i, depth + 1) for i in inner_items if not isinstance(i, (int, float)))
+            items = cast("list[Any]", item)
+            if items and set(map(type, items)) <= NUMBERS:
+                # Columns of millions of numbers are judged by their extremes.
+                _check_number(max(items), place)
+                _check_number(min(items), place)
+            else:
+                stack.extend((inner, depth + 1, f"{place}[{i}]") for i, inner in enumerate(items))
         elif isinstance(item, str):
-            _check_text(item)
+            _check_text(item, place)
+        elif type(item) in NUMBERS:
+            _check_number(item, place)
 
 
-def _check_text(text: str) -> None:
+NUMBERS: set[type] = {int, float}
+
+
+def _check_number(number: float, place: str) -> None:
+    if isinstance(number, int) and abs(number) > limits.LARGEST_INTEGER:
+        raise DrawingError(f"the whole number {str(number)[:20]}… is larger than 2^53", place)
+    if abs(number) == float("inf"):
+        raise DrawingError("the number is too large", place)
+
+
+def _check_text(text: str, place: str) -> None:
     if not text.isascii() and any(0xD800 <= ord(character) <= 0xDFFF for character in text):
-        raise DrawingError(f"the text {text[:20]!r} has half a character (a lone surrogate)")
+        raise DrawingError(f"the text {text[:20]!r} has half a character (a lone surrogate)", place)

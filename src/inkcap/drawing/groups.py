@@ -122,6 +122,11 @@ class Group:
         )
 
 
+def _whole_within(column: list[Any], low: int, high: int) -> bool:
+    # Millions of numbers: types and extremes are looked at in one go, single ones only to name the first bad one.
+    return not column or (set(map(type, column)) == {int} and min(column) >= low and max(column) < high)
+
+
 @dataclass(frozen=True)
 class Plain:
     """Neurons and amplifying connections as columns, for networks of millions of connections.
@@ -157,14 +162,17 @@ class Plain:
                 raise DrawingError(f"has {len(read[name])} entries, {expected} are needed", f"{place}.{name}")
         if read["tie"] and len(read["tie"]) != connections:
             raise DrawingError(f"has {len(read['tie'])} entries, {connections} are needed", f"{place}.tie")
-        for name in set(map(str, read["symbol"])):
+        if not set(map(type, read["symbol"])) <= {str}:
+            raise DrawingError("must be texts: the symbol of every neuron", f"{place}.symbol")
+        for name in sorted(set(read["symbol"])):
             if 0 not in capsule_symbol(name).ranks:
                 raise DrawingError(f"{name} has no neuron", f"{place}.symbol")
         for name, low, high in (("back", 0, neurons), ("front", 0, neurons), ("tie", -1, connections)):
-            for i, number in enumerate(read[name]):
-                if type(number) is not int or not low <= number < high:
-                    raise DrawingError(f"{show(number)} is not from {low} to {high - 1}", f"{place}.{name}[{i}]")
+            if not _whole_within(read[name], low, high):
+                i = next(i for i, n in enumerate(read[name]) if type(n) is not int or not low <= n < high)
+                raise DrawingError(f"{show(read[name][i])} is not from {low} to {high - 1}", f"{place}.{name}[{i}]")
         for name in ("bias", "weight"):
-            for i, number in enumerate(read[name]):
-                read_number(number, f"{place}.{name}[{i}]")
+            if not set(map(type, read[name])) <= {int, float}:
+                for i, number in enumerate(read[name]):
+                    read_number(number, f"{place}.{name}[{i}]")
         return Plain(**{name: tuple(read[name]) for name in columns})

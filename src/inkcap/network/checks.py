@@ -51,8 +51,8 @@ def _missing(drawing: Drawing, owner: Capsule | Connection, attribute: Attribute
     fix = None
     if value is not None:
         setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
-        fix = setter(owner, f"set {attribute.name} of {owner.id}", **{attribute.name: value})  # pyright: ignore[reportArgumentType]
-    advice = f"set it, e.g. {attribute.name} = {value}" if value is not None else "set it"
+        fix = setter(owner, fixes.wording(owner.id, {attribute.name: value}), **{attribute.name: value})  # pyright: ignore[reportArgumentType]
+    advice = f"set it, e.g. {fixes.wording(owner.id, {attribute.name: value})}" if value is not None else "set it"
     if owner.symbol == "full" and isinstance(owner, Connection):
         end = owner.front if attribute.name == "height" else owner.back
         advice = f"set the dimension of the capsule {end}"
@@ -79,7 +79,7 @@ def _judge(id: str, title: str, problem: Problem | None, owner: Capsule | Connec
     fix = None
     if problem.fix:
         setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
-        fix = setter(owner, f"fix {id}", **problem.fix)  # pyright: ignore[reportArgumentType]
+        fix = setter(owner, fixes.wording(id, problem.fix), **problem.fix)  # pyright: ignore[reportArgumentType]
     yield Diagnostic(problem.rule, (id,), f"{title}: {problem.message}", problem.numbers, fix, problem.severity)
 
 
@@ -96,7 +96,7 @@ def _too_large_window(
     if "dilation" in attributes and attributes["dilation"] != (1, 1):
         changes["dilation"] = (1, 1)
     setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
-    fix = setter(owner, f"fit the {name} of {owner.id}", **changes)  # pyright: ignore[reportArgumentType]
+    fix = setter(owner, fixes.wording(owner.id, changes), **changes)  # pyright: ignore[reportArgumentType]
     advice = f"{name} {'×'.join(map(str, fitting))} would fit"
     return Diagnostic(
         "window-too-large", (owner.id,), f"{title}: {message}; {advice}", {name: window, "shape": shape}, fix

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from inkcap.drawing import Capsule, Connection, Drawing, Edit, Put, Remove
 from inkcap.network.inference import Inferred, stated_shape
 from inkcap.structures import AXES, Shape, known
 from inkcap.symbols import CAPSULES, CONNECTIONS, Attributes, complete
+
+
+def wording(id: str, changes: Mapping[str, Any]) -> str:
+    """Say what a change of attributes does: ``set padding of a-b to 1×1``."""
+
+    def show(value: Any) -> str:
+        return "×".join(map(str, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else str(value)
+
+    words = [f"empty {k}" if v is None else f"set {k} to {show(v)}" for k, v in changes.items()]
+    return f"{' and '.join(words)} at {id}"
 
 
 def set_capsule(capsule: Capsule, label: str, **changes: Any) -> Edit:
@@ -47,7 +58,8 @@ def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: 
     )
     bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
     return Edit(
-        f"insert {symbol} before {connection.front}", (Put(Capsule(name, "identical", rank)), Put(bridge), Put(moved))
+        f"insert a capsule by a {symbol} connection before {connection.front}",
+        (Put(Capsule(name, "identical", rank)), Put(bridge), Put(moved)),
     )
 
 
@@ -64,7 +76,7 @@ def resize(capsule: Capsule, shape: Shape) -> Edit | None:
         return None
     reading = (*sizes[1:], sizes[0]) if capsule.rank > 1 else sizes
     changes = {n: s for n, s in zip(AXES[capsule.rank], reading, strict=True) if capsule.attributes.get(n) is not None}
-    return set_capsule(capsule, f"resize {capsule.id}", **changes)
+    return set_capsule(capsule, wording(capsule.id, changes), **changes)
 
 
 def mend_mismatch(
@@ -78,17 +90,17 @@ def mend_mismatch(
     if connection.symbol == "convolution":
         fitting = _fit_convolution(inferred.connection_attributes[connection.id], sizes, target)
         if fitting is not None:
-            return set_connection(connection, f"fit {connection.id}", **fitting)
+            return set_connection(connection, wording(connection.id, fitting), **fitting)
     if connection.symbol == "full" and connection.attributes.get("height") is not None:
-        return set_connection(connection, f"fit {connection.id}", height=None)
+        return set_connection(connection, wording(connection.id, {"height": None}), height=None)
     if connection.symbol in ("transfer", "scale"):
         if len(sizes) == 1:
-            return set_connection(connection, f"make {connection.id} full", "full")
+            return set_connection(connection, f"make {connection.id} a full connection", "full")
         strides = [a // b for a, b in zip(sizes[1:], target[1:], strict=True)]
         reached = [(a - 1) // s + 1 if s else 0 for a, s in zip(sizes[1:], strides, strict=True)]
         if len(sizes) == 3 and reached == list(target[1:]):
             attributes = {"kernels": target[0], "kernel": (1, 1), "stride": tuple(strides)}
-            return set_connection(connection, f"project {connection.id}", "convolution", **attributes)
+            return set_connection(connection, f"make {connection.id} a 1×1 convolution", "convolution", **attributes)
     return resize(capsule, given)
 
 
@@ -118,11 +130,11 @@ def mend_ranks(drawing: Drawing, connection: Connection) -> Edit | None:
     if back.rank >= 2 and front.rank == 1 and connection.symbol == "full":
         return insert_between(drawing, connection, 1, "reshaping")
     if back.rank == front.rank == 1:
-        return set_connection(connection, f"make {connection.id} full", "full")
+        return set_connection(connection, f"make {connection.id} a full connection", "full")
     if back.rank == front.rank == 0:
-        return set_connection(connection, f"make {connection.id} amplifying", "amplifying")
+        return set_connection(connection, f"make {connection.id} an amplifying connection", "amplifying")
     if reshaping.joins(back.rank, front.rank):
-        return set_connection(connection, f"make {connection.id} reshaping", "reshaping")
+        return set_connection(connection, f"make {connection.id} a reshaping connection", "reshaping")
     return None
 
 

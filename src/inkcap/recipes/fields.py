@@ -56,10 +56,10 @@ class Field:
         """Give the range in words, as it stands in help texts and in messages."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
-        low = f"from {self.least:g}" if self.least is not None else ""
-        low = f"above {self.above:g}" if self.above is not None else low
-        high = f"to {self.most:g}" if self.most is not None else ""
-        high = f"below {self.below:g}" if self.below is not None else high
+        low = f"from {_show_limit(self.least)}" if self.least is not None else ""
+        low = f"above {_show_limit(self.above)}" if self.above is not None else low
+        high = f"to {_show_limit(self.most)}" if self.most is not None else ""
+        high = f"below {_show_limit(self.below)}" if self.below is not None else high
         limits = " ".join(part for part in (low, high) if part)
         return f"{_NOUNS[self.kind]} {limits}".strip()
 
@@ -160,6 +160,10 @@ class Field:
 
     def _refuse(self, value: object, place: str) -> RecipeError:
         return RecipeError(f"{place}: {show(value)} is not possible here; give {self.range_text()}.")
+
+
+def _show_limit(limit: float) -> str:
+    return str(int(limit)) if float(limit).is_integer() else f"{limit:g}"
 
 
 def show(value: object) -> str:

@@ -25,6 +25,8 @@ def write_atomic_with(path: Path, write: Callable[[Path], None]) -> None:
         # Opened for writing, since some platforms refuse to fsync a file that is open for reading only.
         with open(temporary, "r+b") as file:
             os.fsync(file.fileno())
+        # Some writers make files that only their owner may read; these are ordinary files, to be shared.
+        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     finally:
         with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ NOT_FLOATING = (Refusal({}, (3,), "not-floating", dtype="int64"),)
 
 
 def data(u: Traced, attributes: Attributes) -> Traced:
-    """An input of the network: it holds the data as they come, Y = Z."""
+    """An input of the network: it holds the data as they come, Y = X."""
     return u
 
 

@@ -53,6 +53,11 @@ class Graph:
         return tuple(v for v in self.vertices if not self.successors[v] and self.predecessors[v])
 
     @cached_property
+    def hidden(self) -> tuple[str, ...]:
+        """The vertices between: V − (X ∪ O)."""
+        return tuple(v for v in self.vertices if self.successors[v] and self.predecessors[v])
+
+    @cached_property
     def order(self) -> tuple[str, ...]:
         """A topological order that follows the drawing order; vertices on or behind a cycle are left out."""
         waiting = {vertex: len(self.predecessors[vertex]) for vertex in self.vertices}
@@ -99,6 +104,10 @@ class Graph:
         members = set(found)
         first = found.index(next(v for v in self.vertices if v in members))
         return (*found[first:], *found[:first])
+
+    def same_as(self, other: Graph) -> bool:
+        """Tell whether both have the same vertices and edges, whatever their order."""
+        return set(self.vertices) == set(other.vertices) and set(self.edges) == set(other.edges)
 
     def parts(self) -> tuple[tuple[str, ...], ...]:
         """Split into weakly connected parts, each in drawing order, the one drawn first in front."""

@@ -68,8 +68,7 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
         # cuBLAS reads this when it starts; without it torch refuses deterministic matrix products.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.get_num_threads()
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    mode = torch.get_deterministic_debug_mode()
     benchmark = torch.backends.cudnn.benchmark
     memory: Any = torch.utils.deterministic
     filling: bool = memory.fill_uninitialized_memory
@@ -77,7 +76,8 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         try:
             torch.set_num_threads(pinned)
-            torch.use_deterministic_algorithms(True)
+            # The plain switch would load the whole compiler, seconds of it, to tell it too; this one does not.
+            torch.set_deterministic_debug_mode("error")
             # Filling fresh memory only matters to code that reads it before writing; it would slow every step down.
             memory.fill_uninitialized_memory = False
             torch.backends.cudnn.benchmark = False
@@ -85,7 +85,7 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
             yield pinned
         finally:
             torch.set_num_threads(before)
-            torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+            torch.set_deterministic_debug_mode(mode)
             memory.fill_uninitialized_memory = filling
             torch.backends.cudnn.benchmark = benchmark
 

@@ -94,7 +94,7 @@ def _image(path: Path, scaling: Scaling, may_resize: bool) -> NDArray[Any]:
 def _wrong_size(where: str, found: tuple[int, ...], expected: tuple[int, ...]) -> DataError:
     return DataError(
         f"{where}: {shape_text(found)} found, but the network takes {shape_text(expected)}. "
-        f"Resize it with --resize {expected[1]}x{expected[2]}, or give an image of that size."
+        "Resize it with --resize, or give an image of that size."
     )
 
 
