@@ -36,9 +36,11 @@ def check(drawing: Drawing) -> Report:
         if connection.front in incoming and connection.back in incoming:
             incoming[connection.front].append(connection)
     for id in order:
-        for connection in incoming[id]:
-            diagnostics.extend(check_connection(drawing, connection, inferred))
-        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, id in entered))
+        entering = [d for c in incoming[id] for d in check_connection(drawing, c, inferred)]
+        # What is unknown behind a capsule, or wrong with what enters it, explains what is unknown here.
+        explained = bool(entering) or any(None in inferred.output[c.back] for c in incoming[id])
+        diagnostics.extend(entering)
+        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, id in entered, explained))
     connections = {c.id: _checked_connection(c, inferred) for id in order for c in incoming[id]}
     diagnostics.extend(_check_ties(drawing, connections))
     capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}

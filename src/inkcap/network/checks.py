@@ -14,8 +14,13 @@ from inkcap.structures import AXES, Shape, known, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, Problem
 
 
-def check_capsule(drawing: Drawing, capsule: Capsule, inferred: Inferred, entered: bool) -> Iterator[Diagnostic]:
-    """Check one capsule: what enters, what is missing, what its function makes of the total input."""
+def check_capsule(
+    drawing: Drawing, capsule: Capsule, inferred: Inferred, entered: bool, explained: bool
+) -> Iterator[Diagnostic]:
+    """Check one capsule: what enters, what is missing, what its function makes of the total input.
+
+    An unknown structure is told only where nothing before it explains it already.
+    """
     symbol = CAPSULES[capsule.symbol]
     title = f"the {symbol.title_of(capsule.rank)} capsule {capsule.id}"
     attributes = inferred.attributes[capsule.id]
@@ -31,7 +36,7 @@ def check_capsule(drawing: Drawing, capsule: Capsule, inferred: Inferred, entere
         yield _missing(drawing, capsule, attribute, title)
     shape = known(tuple(inferred.total_input[capsule.id]))  # pyright: ignore[reportArgumentType]
     if shape is None:
-        if not missing and (entered or symbol.is_data):
+        if not missing and not explained and (entered or symbol.is_data):
             yield _unknown_structure(capsule, inferred, title)
         return
     if missing:
@@ -52,7 +57,7 @@ def _missing(drawing: Drawing, owner: Capsule | Connection, attribute: Attribute
     if value is not None:
         setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
         fix = setter(owner, fixes.wording(owner.id, {attribute.name: value}), **{attribute.name: value})  # pyright: ignore[reportArgumentType]
-    advice = f"set it, e.g. {fixes.wording(owner.id, {attribute.name: value})}" if value is not None else "set it"
+    advice = f"set it, e.g. {attribute.name} = {fixes.show(value)}" if value is not None else "set it"
     if owner.symbol == "full" and isinstance(owner, Connection):
         end = owner.front if attribute.name == "height" else owner.back
         advice = f"set the dimension of the capsule {end}"

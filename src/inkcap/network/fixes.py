@@ -11,11 +11,13 @@ from inkcap.structures import AXES, Shape, known
 from inkcap.symbols import CAPSULES, CONNECTIONS, Attributes, complete
 
 
+def show(value: Any) -> str:
+    """Write an attribute's value as people do: ``3×3``."""
+    return "×".join(map(str, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else str(value)
+
+
 def wording(id: str, changes: Mapping[str, Any]) -> str:
     """Say what a change of attributes does: ``set padding of a-b to 1×1``."""
-
-    def show(value: Any) -> str:
-        return "×".join(map(str, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else str(value)
 
     words = [f"empty {k}" if v is None else f"set {k} to {show(v)}" for k, v in changes.items()]
     return f"{' and '.join(words)} at {id}"
