@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from inkcap.drawing import Drawing, DrawingError, load_drawing, save_drawing
 from inkcap.network import Network, Report, check
 from inkcap.recipes import Recipe
 from inkcap.structures import InkcapError, RunFailure, Structure
+from inkcap.structures.lazy import later
 from inkcap.zoo import draw
 
 if TYPE_CHECKING:
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LAZY = {
-    "build": "inkcap.engine",
-    "evaluate": "inkcap.training",
-    "predict": "inkcap.training",
-    "source_of": "inkcap.engine",
-    "train": "inkcap.training",
-}
-"""What needs torch is imported when it is first asked for: checks answer in a blink."""
+# What needs torch is imported when it is first asked for: checks answer in a blink.
+__getattr__ = later(
+    __name__,
+    {
+        "build": "inkcap.engine",
+        "evaluate": "inkcap.training",
+        "predict": "inkcap.training",
+        "source_of": "inkcap.engine",
+        "train": "inkcap.training",
+    },
+)
 
 __all__ = [
     "Drawing",
@@ -44,11 +48,3 @@ __all__ = [
     "source_of",
     "train",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'inkcap' has no attribute {name!r}")

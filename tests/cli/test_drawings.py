@@ -178,3 +178,35 @@ def test_a_closed_pipe_is_no_error(tmp_path) -> None:
     os.close(reader)
     _, err = process.communicate(timeout=30)
     assert b"Traceback" not in err
+
+
+def test_names_that_look_like_markup_are_only_names(run, tmp_path) -> None:
+    from inkcap.drawing import Drawing
+
+    drawing = Drawing("[red]x[/nope]")
+    drawing.add("a", "1D-data", dimension=2)
+    drawing.save(tmp_path / "x.inkcap.json")
+    answer = run("show", "x.inkcap.json")
+    assert answer.code == 0
+    assert "[red]x[/nope]" in answer.out
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "x" * 300, ".inkcap.json"])
+def test_new_wants_a_name(run, tmp_path, name) -> None:
+    answer = run("new", name)
+    assert answer.code == 2
+    assert "Traceback" not in answer.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_went_away_is_no_failure(tmp_path) -> None:
+    command = f"{sys.executable} -m inkcap schema | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_the_version_is_told(run) -> None:
+    import inkcap
+
+    assert run("--version").out == f"inkcap {inkcap.__version__}\n"

@@ -184,7 +184,7 @@ REFUSED = [
     ("id with a dot", change("capsules.0.id", "a.b"), "is not an id"),
     ("long id", change("capsules.0.id", "a" * 65), "is not an id"),
     ("long name", change("name", "a" * 201), "201 characters"),
-    ("control character", change("name", "a\x00b"), "control character"),
+    ("control character", change("name", "a\x00b"), "control or direction"),
     ("position of three", change("positions.a", [1, 2, 3]), "positions.a"),
     ("position text", change("positions.a", ["1", 2]), "must be a number"),
     ("group that is not there", change("uses.0.group", "blok"), "no group 'blok'"),

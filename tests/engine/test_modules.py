@@ -183,10 +183,10 @@ def test_tied_weights_are_one_and_their_gradients_add_up() -> None:
     network = report.network
     module = build(network)
     initialise(module, network, 0)
-    assert list(weights_of(module)) == ["shared.weight"]
+    assert list(weights_of(module)) == ["tie:shared.weight"]
     x1, x2 = inputs_of(network)
     module(x1, x2).sum().backward()
-    gradient = named_weights(module)["shared.weight"].grad
+    gradient = named_weights(module)["tie:shared.weight"].grad
     torch.testing.assert_close(gradient, (x1 + x2).sum(0).expand(3, 2))
 
 
@@ -238,7 +238,7 @@ def test_hostile_names_become_identifiers(name: str) -> None:
 
 
 def test_hostile_drawings_run() -> None:
-    drawing = Drawing('"); import os #\n"""', "float32")
+    drawing = Drawing('"); import os #"""', "float32")
     previous = None
     for i, name in enumerate([n for n in HOSTILE if not n.startswith("-")]):
         drawing.add(name, "1D-data" if i == 0 else "1D-tanh", dimension=2)

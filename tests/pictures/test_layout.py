@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkcap.drawing import Box, Drawing, layout
+from inkcap.drawing import Box, Drawing
+from inkcap.drawing.layout import layout
 from inkcap.theory import Graph
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from inkcap.cli.output import complain, say
+from inkcap.cli.output import complain, say, settle_output
 from inkcap.structures import InkcapError, RunFailure
 
 app = typer.Typer(
@@ -51,7 +51,10 @@ def main() -> None:
     except InkcapError as error:
         complain(f"inkcap: {error}")
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader went away, e.g. `inkcap symbols | head`: nothing is wrong.
-        sys.stderr.close()
-        sys.exit(0)
+    except KeyboardInterrupt:
+        complain("inkcap: stopped")
+        sys.exit(130)
+    finally:
+        if not settle_output():
+            complain("inkcap: what was printed could not be written whole")
+            sys.exit(1)

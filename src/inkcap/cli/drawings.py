@@ -13,6 +13,8 @@ from inkcap.cli.app import app
 from inkcap.cli.output import complain, number, print_json, say, size
 from inkcap.zoo import NETWORKS
 
+LONGEST_NAME = 100
+
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A drawing, NAME.inkcap.json.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -68,6 +70,7 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from inkcap.drawing import load_drawing
     from inkcap.network import check as check_drawing
@@ -77,7 +80,8 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(report.to_json())
         return
-    table = Table(box=SIMPLE_HEAD, title=report.drawing.name, title_justify="left", title_style="bold")
+    # Names go in as plain text: what looks like markup in them is only a name.
+    table = Table(box=SIMPLE_HEAD, title=Text(report.drawing.name), title_justify="left", title_style="bold")
     for heading, style in (("capsule", "left"), ("symbol", "left"), ("enters by", "left"), ("total input", "right"),
                            ("output", "right"), ("parameters", "right"), ("multiply-adds", "right")):  # fmt: skip
         table.add_column(heading, justify=style)  # pyright: ignore[reportArgumentType]
@@ -96,7 +100,7 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
             number(parameters) if parameters else "",
             number(costs) if costs else "",
         ]
-        table.add_row(*cells)
+        table.add_row(*map(Text, cells))
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
     kind = report.classification.kind if report.classification else "with a cycle"
@@ -131,6 +135,8 @@ def code(
         from inkcap.drawing import DrawingError
         from inkcap.structures.atomic import write_atomic
 
+        if output.is_dir():
+            raise DrawingError(f"{output}: this is a folder; give the name of a file")
         try:
             write_atomic(output, source)
         except OSError as error:
@@ -154,8 +160,8 @@ def new(
     chosen = start or (name if name in NETWORKS else "mlp")
     stem = Path(name).name.removesuffix(SUFFIX)
     folder = Path(name).parent
-    if not stem:
-        raise DrawingError(f"{name!r} is no name; give one such as 'lenet'")
+    if not stem.strip(".") or len(stem) > LONGEST_NAME:
+        raise DrawingError(f"{name[:40]!r} is no name; give one such as 'lenet', of at most {LONGEST_NAME} characters")
     path = folder / f"{stem}{SUFFIX}"
     if path.exists() and not force:
         raise DrawingError(f"{path}: there is a file already; choose another name or give --force")

@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO
 
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+    say(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))
 
 
 def say(text: str = "") -> None:
     """Print a line for a person."""
-    sys.stdout.write(text + "\n")
+    _write(sys.stdout, text)
 
 
 def complain(text: str) -> None:
     """Print an error."""
-    sys.stderr.write(text + "\n")
+    _write(sys.stderr, text)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    # A reader that went away (`inkcap symbols | head`) or a full disk behind a redirection must not end the work.
+    if stream is not None:
+        with suppress(OSError, ValueError):
+            stream.write(text + "\n")
+
+
+def settle_output() -> bool:
+    """Write out what is left; a reader that is gone is no failure, a disk that is full is one."""
+    whole = True
+    streams: tuple[TextIO | None, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except OSError as error:
+            whole = whole and isinstance(error, BrokenPipeError)
+            # The interpreter flushes once more at its end: into nothing.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return whole
 
 
 def number(value: int) -> str:

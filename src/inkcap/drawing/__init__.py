@@ -1,5 +1,7 @@
 """Drawings: documents that a person makes and git stores, and the edits that change them."""
 
+from typing import TYPE_CHECKING
+
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
@@ -7,27 +9,50 @@ from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, 
 from inkcap.drawing.groups import Group, Plain, Use
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.drawing.schema import drawing_schema
+from inkcap.structures.lazy import later
+
+if TYPE_CHECKING:
+    from inkcap.drawing.layout import Box, Layout
+    from inkcap.drawing.picture import draw_svg
+    from inkcap.drawing.picture_png import svg_to_png
+    from inkcap.drawing.picture_scene import PictureError
+
+__getattr__ = later(
+    __name__,
+    {
+        "Box": "inkcap.drawing.layout",
+        "Layout": "inkcap.drawing.layout",
+        "PictureError": "inkcap.drawing.picture_scene",
+        "draw_svg": "inkcap.drawing.picture",
+        "svg_to_png": "inkcap.drawing.picture_png",
+    },
+)
 
 __all__ = [
     "SUFFIX",
+    "Box",
     "Capsule",
     "Connection",
     "Drawing",
     "DrawingError",
     "Edit",
     "Group",
+    "Layout",
     "Meta",
     "Note",
     "Patch",
+    "PictureError",
     "Plain",
     "Position",
     "Put",
     "Record",
     "Remove",
     "Use",
+    "draw_svg",
     "drawing_schema",
     "from_text",
     "load_drawing",
     "save_drawing",
+    "svg_to_png",
     "to_text",
 ]

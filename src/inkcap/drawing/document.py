@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -117,13 +118,14 @@ class Drawing:
         if name in self.connections:
             raise DrawingError(f"there is a connection {name!r} already; choose another id")
         read = read_attributes(attributes, chosen.attributes, f"connection {name}")
-        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, MAIN_PORT, tie)
+        knot = read_id(tie, f"connection {name}.tie") if tie else ""
+        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, MAIN_PORT, knot)
         self.apply(Edit(f"connect {back} to {front}", (Put(connection),)))
         return name
 
     def then(self, id: str, face: str, by: str | None = None, **attributes: Any) -> str:
         """Add a capsule and connect it to the one added last; each attribute goes to the one that has it."""
-        back = self._last
+        back = self._last if self._last in self.capsules else next(reversed(list(self.capsules)), "")
         if not back:
             raise DrawingError(f"there is nothing to connect {id!r} to; add a first capsule with add()")
         symbol, rank = parse_face(face)
@@ -179,8 +181,12 @@ class Drawing:
             patches.append(Remove("position", id))
         self.apply(Edit(f"remove {id}", tuple(patches)))
 
-    def move(self, id: str, x: float, y: float) -> None:
+    def move(self, id: str, x: Any, y: Any) -> None:
         """Place a capsule or a note on the canvas."""
+        if id not in self.notes:
+            self._vertex(id)
+        if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in (x, y)):
+            raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
         self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
 
     def propose(self, back: str, front: str) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any, cast
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.symbols import Attribute, suggest
+
+UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
+"""Unicode categories of characters that could fake what a reader sees."""
 
 ID = re.compile(r"\w[\w-]{0,63}")
 
@@ -54,8 +58,9 @@ def read_text(value: Any, place: str, most: int = limits.NAME_LENGTH) -> str:
         raise DrawingError(f"must be a text, not {show(value)}", place)
     if len(value) > most:
         raise DrawingError(f"has {len(value)} characters, {most} are allowed", place)
-    if any(ord(character) < 32 and character not in "\n\t" for character in value):
-        raise DrawingError("has a control character", place)
+    allowed = "\n\t" if most > limits.NAME_LENGTH else ""
+    if any(character not in allowed and unicodedata.category(character) in UNSEEN for character in value):
+        raise DrawingError("has a control or direction character, which no one can see", place)
     return value
 
 

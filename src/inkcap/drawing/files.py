@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Any, cast
 
@@ -90,10 +91,13 @@ def load_drawing(path: Path | str) -> Drawing:
     """Read a drawing file."""
     path = Path(path)
     try:
-        size = path.stat().st_size
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
+            raise DrawingError(f"{path}: this is no ordinary file")
+        size = state.st_size
         if size > limits.PLAIN_FILE_BYTES:
             raise DrawingError(f"the file has {size} bytes, {limits.PLAIN_FILE_BYTES} are allowed")
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise DrawingError(f"{path}: there is no such file; 'inkcap new NAME' makes a drawing") from None
     except IsADirectoryError:
@@ -110,6 +114,8 @@ def load_drawing(path: Path | str) -> Drawing:
 
 def save_drawing(drawing: Drawing, path: Path | str) -> None:
     """Write a drawing file: to a temporary file, to the disk, then in place of the old one."""
+    if Path(path).is_dir():
+        raise DrawingError(f"{path}: this is a folder; give the name of a file")
     try:
         write_atomic(Path(path), to_text(drawing))
     except OSError as error:

@@ -53,7 +53,7 @@ class Capsule:
         except UnknownSymbol as error:
             raise DrawingError(f"capsule {capsule_id}: {error}", f"{place}.symbol") from None
         rank = record["rank"]
-        if isinstance(rank, bool) or rank not in symbol.ranks:
+        if type(rank) is not int or rank not in symbol.ranks:
             ranks = ", ".join(map(str, symbol.ranks))
             raise DrawingError(
                 f"capsule {capsule_id}: {symbol.title} has the ranks {ranks}, not {rank!r}", f"{place}.rank"

@@ -18,6 +18,9 @@ from inkcap.structures import PartialShape, Shape, Structure
 from inkcap.symbols import CAPSULES, CONNECTIONS
 from inkcap.theory import Graph, classify
 
+MOST_NAMED = 8
+"""How many capsules a message names."""
+
 
 def check(drawing: Drawing) -> Report:
     """Check a drawing; whatever is wrong becomes a diagnostic, and everything that can be inferred is."""
@@ -30,7 +33,8 @@ def check(drawing: Drawing) -> Report:
     infer_dtypes(drawing, graph.order, inferred)
     diagnostics = [*_unsupported(drawing), *undirected, *_check_graph(drawing, graph)]
     entered = {connection.front for connection in drawing.connections.values()}
-    order = (*graph.order, *(id for id in drawing.capsules if id not in set(graph.order)))
+    placed = set(graph.order)
+    order = (*graph.order, *(id for id in drawing.capsules if id not in placed))
     incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
     for connection in drawing.connections.values():
         if connection.front in incoming and connection.back in incoming:
@@ -54,22 +58,24 @@ def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:
         yield Diagnostic("empty", (), "the drawing is empty: add a data capsule first")
         return
     if cycle := graph.cycle():
-        closing = next(c for c in reversed(list(drawing.connections.values())) if (c.back, c.front) in
-                       set(zip(cycle, (*cycle[1:], cycle[0]), strict=True)))  # fmt: skip
+        edges = set(zip(cycle, (*cycle[1:], cycle[0]), strict=True))
+        closing = next(c for c in reversed(list(drawing.connections.values())) if (c.back, c.front) in edges)
+        parallel = [c for c in drawing.connections.values() if (c.back, c.front) == (closing.back, closing.front)]
+        shown = cycle if len(cycle) <= MOST_NAMED else (*cycle[:MOST_NAMED], "…")
         yield Diagnostic(
             "cycle",
             cycle,
-            f"the capsules {'→'.join((*cycle, cycle[0]))} form a cycle; a network has none: remove a connection, e.g. "
+            f"the capsules {'→'.join((*shown, cycle[0]))} form a cycle; a network has none: remove a connection, e.g. "
             f"{closing.id}. A recurrent network is drawn unrolled in time, with tied weights",
             {"length": len(cycle)},
-            fixes.remove_connection(closing),
+            fixes.remove_connections(parallel),
         )
     parts = graph.parts()
     if len(parts) > 1:
         main = max(parts, key=len)
         for part in parts:
             if part is not main:
-                names = ", ".join(part[:8]) + (" …" if len(part) > 8 else "")
+                names = ", ".join(part[:MOST_NAMED]) + (" …" if len(part) > MOST_NAMED else "")
                 yield Diagnostic(
                     "disconnected",
                     part,
@@ -145,7 +151,7 @@ def _weights_of(
         initialiser = "he" if front_symbol == "relu" else "uniform"
     return {
         name: WeightRecord(
-            f"{connection.tie or connection.id}.{name}",
+            f"tie:{connection.tie}.{name}" if connection.tie else f"{connection.id}.{name}",
             Structure(weight.shape, dtype),
             initialiser,
             int(weight.fan_in),
@@ -173,6 +179,9 @@ def _checked_capsule(
     kind = "none" if symbol.is_data else attributes.get("bias")
     if kind is None:
         kind = ("channel" if capsule.rank >= 2 else "full") if weighted else "none"
+    elif kind == "channel" and capsule.rank < 2:
+        # A vector and a neuron have no channels: one number an element is what is meant.
+        kind = "full"
     bias = None
     if kind != "none" and total_input is not None:
         shape = total_input.shape[:1] if kind == "channel" else total_input.shape
@@ -193,6 +202,14 @@ def _check_ties(drawing: Drawing, connections: dict[str, CheckedConnection]) -> 
         other = first.setdefault(tie, connection)
         mine = {name: weight.structure for name, weight in connection.weights.items()}
         theirs = {name: weight.structure for name, weight in other.weights.items()}
+        trained = [bool(c.attributes.get("trainable", True)) for c in (connection, other)]
+        if mine == theirs and trained[0] != trained[1]:
+            yield Diagnostic(
+                "tie-mismatch",
+                (connection.id, other.id),
+                f"{connection.id} and {other.id} are tied as {tie!r}, but one is trainable and the other is not: make "
+                "them alike or untie one",
+            )
         if mine != theirs:
             yield Diagnostic(
                 "tie-mismatch",

@@ -18,7 +18,6 @@ def show(value: Any) -> str:
 
 def wording(id: str, changes: Mapping[str, Any]) -> str:
     """Say what a change of attributes does: ``set padding of a-b to 1×1``."""
-
     words = [f"empty {k}" if v is None else f"set {k} to {show(v)}" for k, v in changes.items()]
     return f"{' and '.join(words)} at {id}"
 
@@ -65,16 +64,20 @@ def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: 
     )
 
 
-def remove_connection(connection: Connection) -> Edit:
-    """Take a connection away."""
-    return Edit(f"remove {connection.id}", (Remove("connection", connection.id),))
+def remove_connections(connections: list[Connection]) -> Edit:
+    """Take connections away."""
+    names = " and ".join(c.id for c in connections)
+    return Edit(f"remove {names}", tuple(Remove("connection", c.id) for c in connections))
 
 
-def resize(capsule: Capsule, shape: Shape) -> Edit | None:
+def resize(capsule: Capsule, shape: Shape, wanted: tuple[int, ...]) -> Edit | None:
     """Let the sizes that a capsule states be those that enter it."""
     sizes = known(shape)
     stated = stated_shape(complete(CAPSULES[capsule.symbol].attributes(capsule.rank), capsule.attributes), capsule.rank)
-    if sizes is None or all(size is None for size in stated) or len(sizes) != len(stated):
+    if sizes is None or len(sizes) != len(stated):
+        return None
+    # A size that is not stated here follows from something else: stating it would only move the contradiction.
+    if any(size is None and wish != now for size, wish, now in zip(stated, sizes, wanted, strict=True)):
         return None
     reading = (*sizes[1:], sizes[0]) if capsule.rank > 1 else sizes
     changes = {n: s for n, s in zip(AXES[capsule.rank], reading, strict=True) if capsule.attributes.get(n) is not None}
@@ -103,7 +106,9 @@ def mend_mismatch(
         if len(sizes) == 3 and reached == list(target[1:]):
             attributes = {"kernels": target[0], "kernel": (1, 1), "stride": tuple(strides)}
             return set_connection(connection, f"make {connection.id} a 1×1 convolution", "convolution", **attributes)
-    return resize(capsule, given)
+    # Where several connections enter, a new size would only make another of them wrong.
+    alone = sum(other.front == capsule.id for other in drawing.connections.values()) == 1
+    return resize(capsule, given, target) if alone else None
 
 
 def _fit_convolution(attributes: dict[str, Any], given: tuple[int, ...], wanted: tuple[int, ...]) -> Attributes | None:

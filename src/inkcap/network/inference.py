@@ -184,7 +184,8 @@ def infer_dtypes(drawing: Drawing, order: tuple[str, ...], known: Inferred) -> N
     for connection in drawing.connections.values():
         if connection.back in fronts:
             fronts[connection.back].append(connection)
-    for id in (*order, *(id for id in drawing.capsules if id not in set(order))):
+    placed = set(order)
+    for id in (*order, *(id for id in drawing.capsules if id not in placed)):
         stated = known.attributes[id].get("dtype")
         known.dtype[id] = cast("str", stated or entering.get(id) or drawing.dtype)
         for connection in fronts[id]:

@@ -40,7 +40,7 @@ def full(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Tr
 
 def scale(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
     """Multiplies the back end by one number, by one per channel, or element by element."""
-    return op.scale(y, weights["weight"], per=attributes["per"])
+    return op.scale(y, weights["weight"], per=attributes["per"] if len(y.shape) > 1 else _of_vector(attributes))
 
 
 def amplifying(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
@@ -96,8 +96,14 @@ def _full_problem(shape: Shape, attributes: Attributes) -> Problem | None:
     return None
 
 
+def _of_vector(attributes: Attributes) -> str:
+    # A vector and a neuron have no channels: one number an element is what is meant.
+    return "one" if attributes["per"] == "one" else "element"
+
+
 def _scale_weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
-    shape = {"one": (), "channel": back[:1], "element": back}[attributes["per"]]
+    per = attributes["per"] if len(back) > 1 else _of_vector(attributes)
+    shape = {"one": (), "channel": back[:1], "element": back}[per]
     return {"weight": Weight(shape, 1, 1)}
 
 

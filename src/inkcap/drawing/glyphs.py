@@ -1,0 +1,101 @@
+"""What pictures are made of: colours of both themes, shapes by rank, signs of connections as drawn paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Theme = Literal["light", "dark"]
+Shape = Literal["circle", "pill", "stack", "volume", "disc", "group", "stub"]
+
+SHAPES: dict[int, Shape] = {0: "circle", 1: "pill", 2: "stack", 3: "volume"}
+"""The shape of a capsule by its rank."""
+
+
+@dataclass(frozen=True)
+class Colours:
+    """The colours of a theme."""
+
+    paper: str
+    panel: str
+    ink: str
+    soft: str
+    line: str
+    flaw: str
+
+
+COLOURS: dict[Theme, Colours] = {
+    "light": Colours("#faf9f5", "#ffffff", "#1d2130", "#6b7183", "#e3e1da", "#c8382d"),
+    "dark": Colours("#161822", "#1e2130", "#e9e7df", "#9ca1b3", "#363a4c", "#ff7a6b"),
+}
+
+
+def blend(first: str, second: str, share: float) -> str:
+    """Mix two colours: ``share`` of the second."""
+    pairs = zip(_channels(first), _channels(second), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+@lru_cache(maxsize=256)
+def family(ink: str, wash: str, theme: Theme) -> tuple[str, str]:
+    """Give ink and wash of a symbol's family in a theme."""
+    if theme == "light":
+        return ink, wash
+    return blend(ink, "#ffffff", 0.42), blend(COLOURS["dark"].paper, ink, 0.30)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a shape is drawn: half its width and height, the size of its mark, how far sheets lie behind it."""
+
+    half_width: float
+    half_height: float
+    mark: float
+    sheets: float = 0.0
+
+    @property
+    def right(self) -> float:
+        """From the anchor to the right border, the sheets behind included."""
+        return self.half_width + self.sheets
+
+    @property
+    def above(self) -> float:
+        """From the anchor to the upper border, the sheets behind included."""
+        return self.half_height + self.sheets
+
+
+FORMS: dict[Shape, Form] = {
+    "circle": Form(17.0, 17.0, 26.0),
+    "pill": Form(12.5, 32.7, 25.0),
+    "stack": Form(24.0, 24.0, 44.0, 8.7),
+    "volume": Form(24.0, 24.0, 40.0, 13.0),
+    "disc": Form(16.0, 16.0, 0.0),
+    "group": Form(40.0, 24.0, 0.0),
+    "stub": Form(0.0, 16.0, 0.0),
+}
+
+
+def form_of(shape: Shape, direction: str) -> Form:
+    """Give the form of a shape; a pill lies across the flow."""
+    form = FORMS[shape]
+    if shape == "pill" and direction == "down":
+        return Form(form.half_height, form.half_width, form.mark)
+    return form
+
+
+SIGNS: dict[str, str] = {
+    "∗": "M0-4.4V4.4M-3.8-2.2L3.8 2.2M-3.8 2.2L3.8-2.2",
+    "→": "M-4.6 0H4.2M1.2-3.1L4.4 0L1.2 3.1",
+    "◁": "M3.2-3.9V3.9L-4 0Z",
+    "×": "M-3.3-3.3L3.3 3.3M-3.3 3.3L3.3-3.3",
+    "·": "M0-.1V.1",
+    "⊕": "M0-4.2V4.2M-4.2 0H4.2",
+}
+"""Signs of connections as strokes in a box of about ten, so that no font is needed for them."""
+HEAVY_SIGNS = {"·": 3.4}
+"""Signs that are a single dot take a stroke of their own width."""

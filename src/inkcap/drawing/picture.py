@@ -1,0 +1,160 @@
+"""Pictures: a drawing as one SVG file that stands alone, the same bytes every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from inkcap.drawing.document import Drawing
+from inkcap.drawing.glyphs import Theme, form_of
+from inkcap.drawing.layout import Direction, Layout, Point, Spacing, arrange
+from inkcap.drawing.layout_layers import Wire
+from inkcap.drawing.picture_paint import Painter
+from inkcap.drawing.picture_scene import FULL_DETAIL, LINE, WEIGHT_SIZE, PictureError, Scene, Shown, scene_of_drawing
+from inkcap.drawing.picture_text import width_of, wrap
+
+MARGIN = 26.0
+CAPTION_SIZE, CAPTION_LINE, UNDER_SIZE, UNDER_WIDTH = 12.0, 17.0, 11.5, 118.0
+ROUND = ("circle", "disc")
+LOOSE, DENSE = Spacing(), Spacing(16.0, 44.0, 10.0, 40.0)
+NEURONS, SPREAD_NEURONS = Spacing(14.0, 54.0, 18.0, 44.0), Spacing(12.0, 132.0, 18.0, 44.0)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One scene of a picture with its layout, and the line under it."""
+
+    scene: Scene
+    layout: Layout
+    under: str = ""
+
+
+def draw_svg(
+    drawing: Drawing,
+    layout: Layout | None = None,
+    labels: Mapping[str, str] | None = None,
+    weight_labels: Mapping[str, str] | None = None,
+    theme: Theme = "light",
+    *,
+    show_labels: bool = True,
+    show_structures: bool = True,
+    show_badges: bool = True,
+    direction: Direction = "right",
+    scale: float = 1.0,
+    stored: bool = True,
+    flaws: Mapping[str, str] | None = None,
+    caption: str = "",
+) -> str:
+    """Draw a drawing as SVG.
+
+    ``labels`` tells the structure at each capsule, ``weight_labels`` the weight at each connection, ``flaws`` what is
+    wrong with either: that is drawn in red. Without a layout one is made; it keeps ``stored`` positions.
+    """
+    shown = Shown(show_labels, show_structures, show_badges)
+    scene = scene_of_drawing(drawing, labels or {}, weight_labels or {}, flaws or {}, shown)
+    if layout is None:
+        stated = drawing.positions.values() if stored else ()
+        layout = layout_of(scene, direction, {p.id: (p.x, p.y) for p in stated if p.id in scene.nodes})
+    missing = next((id for id in scene.nodes if id not in layout.positions), None)
+    if missing is not None:
+        raise PictureError(f"the layout has no place for {missing!r}; it was made for another drawing")
+    return compose([Panel(scene, layout)], scene.title, theme=theme, direction=direction, scale=scale, caption=caption)
+
+
+def layout_of(scene: Scene, direction: Direction = "right", placed: Mapping[str, Point] | None = None) -> Layout:
+    """Lay out a scene with room for everything that is written in it."""
+    boxes = {id: node.box(direction) for id, node in scene.nodes.items()}
+    wires = [Wire(link.id, link.back, link.front) for link in scene.links]
+    spacing = LOOSE if len(scene.nodes) <= FULL_DETAIL else DENSE
+    if all(node.shape in ROUND for node in scene.nodes.values()):
+        spacing = NEURONS if len(wires) <= 2 * len(boxes) else SPREAD_NEURONS
+    lengths = dict(_rooms(scene, direction))
+    return arrange(tuple(boxes), wires, boxes, direction, placed=placed, lengths=lengths, spacing=spacing)
+
+
+def _rooms(scene: Scene, direction: Direction) -> Iterator[tuple[str, float]]:
+    # On a path, the text of a weight has the room between the glyphs; elsewhere only that between the columns.
+    leaving: dict[str, int] = {}
+    entering: dict[str, int] = {}
+    for link in scene.links:
+        leaving[link.back] = leaving.get(link.back, 0) + 1
+        entering[link.front] = entering.get(link.front, 0) + 1
+    for link in scene.links:
+        if not (link.sign or link.label):
+            continue
+        back, front = scene.nodes[link.back], scene.nodes[link.front]
+        alone = leaving[link.back] == entering[link.front] == 1
+        if direction == "down":
+            between = form_of(back.shape, direction).half_height + form_of(front.shape, direction).above
+            yield link.id, between + (52.0 if link.sign else 40.0)
+            continue
+        text = width_of(link.label, WEIGHT_SIZE) + 16 if link.label else 0.0
+        need = max(text, 50.0 if link.sign else 34.0)
+        if alone:
+            yield link.id, form_of(back.shape, direction).right + need + form_of(front.shape, direction).half_width
+        else:
+            among = 54.0 + 9.0 * min(leaving[link.back] + entering[link.front] - 1, 8)
+            yield (
+                link.id,
+                back.box(direction).right
+                + max(need + (20.0 if link.label else 12.0), among)
+                + front.box(direction).left,
+            )
+
+
+def compose(
+    panels: Sequence[Panel],
+    title: str,
+    *,
+    theme: Theme = "light",
+    direction: Direction = "right",
+    scale: float = 1.0,
+    caption: str = "",
+    widest: float = 1000.0,
+) -> str:
+    """Set panels in rows, with a line under each and a caption under all, and write the SVG."""
+    if not 0.05 <= scale <= 20:
+        raise PictureError(f"the scale must be from 0.05 to 20, not {scale:g}")
+    painter = Painter(theme, direction)
+    places, across, height = _rows(panels, widest)
+    width = max(across, min(width_of(caption, CAPTION_SIZE) + 4, 460.0), 60.0)
+    indent = MARGIN + (width - across) / 2
+    for panel, (x, y, room, depth) in zip(panels, places, strict=True):
+        left = x + (room - panel.layout.width) / 2
+        top = y + (depth - panel.layout.height) / 2
+        painter.scene(panel.scene, panel.layout, left + indent, top + MARGIN)
+        for i, line in enumerate(_under(panel)):
+            painter.line(line, x + room / 2 + indent, y + depth + 22 + i * LINE + MARGIN, UNDER_SIZE)
+    lines = wrap(caption, width, CAPTION_SIZE, 12) if caption else ()
+    for i, line in enumerate(lines):
+        painter.line(line, width / 2 + MARGIN, height + MARGIN + 26 + i * CAPTION_LINE, CAPTION_SIZE)
+    if lines:
+        height += 14 + len(lines) * CAPTION_LINE
+    described = caption or (panels[0].scene.description if panels else "")
+    return painter.text(title, described, width + 2 * MARGIN, height + 2 * MARGIN, scale)
+
+
+def _under(panel: Panel) -> tuple[str, ...]:
+    return wrap(panel.under, UNDER_WIDTH, UNDER_SIZE)
+
+
+def _rows(panels: Sequence[Panel], widest: float) -> tuple[list[tuple[float, float, float, float]], float, float]:
+    # Columns of one width, as few as keep the number of rows; a row that is not full stands in the middle.
+    if not panels:
+        return [], 0.0, 0.0
+    gap = 40.0
+    texts = [width_of(line, UNDER_SIZE) for panel in panels for line in _under(panel)]
+    room = max(*(panel.layout.width for panel in panels), *texts, 0.0)
+    columns = max(1, min(len(panels), int((widest + gap) // (room + gap))))
+    while columns > 1 and -(-len(panels) // columns) == -(-len(panels) // (columns - 1)):
+        columns -= 1
+    places: list[tuple[float, float, float, float]] = []
+    y = 0.0
+    for start in range(0, len(panels), columns):
+        row = panels[start : start + columns]
+        depth = max(panel.layout.height for panel in row)
+        lines = max(len(_under(panel)) for panel in row)
+        indent = (columns - len(row)) * (room + gap) / 2
+        places += [(indent + i * (room + gap), y, room, depth) for i in range(len(row))]
+        y += depth + (lines * LINE + 12 if lines else 0.0) + 28
+    return places, columns * (room + gap) - gap, y - 28

@@ -1,0 +1,236 @@
+"""Scenes: what a picture shows, free of coordinates. Drawings and graphs become scenes, scenes become SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from inkcap.drawing.document import Drawing
+from inkcap.drawing.glyphs import FORMS, SHAPES, Shape, form_of
+from inkcap.drawing.groups import Plain
+from inkcap.drawing.layout import Box, Direction
+from inkcap.drawing.picture_text import clean, shorten, width_of, wrap
+from inkcap.drawing.records import Capsule, Connection
+from inkcap.structures import InkcapError
+from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols.symbol import Glyph
+from inkcap.theory import Graph
+
+NAME_SIZE, TITLE_SIZE, STRUCTURE_SIZE, WEIGHT_SIZE, DISC_SIZE = 12.0, 10.5, 10.5, 10.0, 12.5
+LINE = 14.5
+TEXT_TOP = FORMS["pill"].half_height + 15.5
+TEXT_WIDTH = 108.0
+FULL_DETAIL, SOME_DETAIL, NAMES_ONLY = 90, 300, 700
+"""Up to how many vertices everything is written, then no titles and weights, then only names, then nothing."""
+MANY_LINES = 60
+"""From how many connections between neurons on their strengths are left out."""
+PLAIN_NEURONS, PLAIN_CONNECTIONS = 2_000, 20_000
+
+
+class PictureError(InkcapError):
+    """A drawing that cannot be made a picture, or a picture that cannot be written."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A vertex of a scene: its shape and what is written at it."""
+
+    id: str
+    shape: Shape
+    name: str = ""
+    title: tuple[str, ...] = ()
+    structure: str = ""
+    glyph: Glyph | None = None
+    about: str = ""
+    flaw: str = ""
+
+    def lines(self) -> int:
+        """Count the lines of text beside the glyph."""
+        inside = self.shape in ("disc", "group")
+        return bool(self.name and not inside) + len(self.title) + bool(self.structure)
+
+    def text_width(self) -> float:
+        """Measure the widest line beside the glyph."""
+        widths = [width_of(line, TITLE_SIZE) for line in self.title]
+        widths.append(width_of(self.structure, STRUCTURE_SIZE, mono=True))
+        if self.shape not in ("disc", "group"):
+            widths.append(width_of(self.name, NAME_SIZE, bold=True))
+        return max(widths)
+
+    def box(self, direction: Direction) -> Box:
+        """Give the room it takes: text stands below the glyph, or right of it when the flow goes down."""
+        form, lines = form_of(self.shape, direction), self.lines()
+        if direction == "down":
+            height = max(form.half_height, lines * LINE / 2)
+            text = self.text_width() + 10 if lines else 0.0
+            return Box(form.half_width, form.right + text, max(form.above, height), height)
+        half = self.text_width() / 2
+        below = self.text_top() + lines * LINE - 9 if lines else form.half_height
+        return Box(max(form.half_width, half), max(form.right, half), form.above, below)
+
+    def text_top(self) -> float:
+        """Give the height of the first line of text below the anchor: one for all capsules, whatever their shape."""
+        return FORMS[self.shape].half_height + 15 if self.shape in ("circle", "disc", "group") else TEXT_TOP
+
+
+@dataclass(frozen=True)
+class Link:
+    """A connection of a scene: its sign in a badge, the text of its weight, with or without an arrow."""
+
+    id: str
+    back: str
+    front: str
+    sign: str = ""
+    label: str = ""
+    arrow: bool = True
+    thin: bool = False
+    about: str = ""
+    flaw: str = ""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture shows."""
+
+    title: str
+    description: str
+    nodes: Mapping[str, Node]
+    links: tuple[Link, ...]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph behind it."""
+        return Graph(tuple(self.nodes), tuple((link.back, link.front) for link in self.links))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is written in a picture."""
+
+    labels: bool = True
+    structures: bool = True
+    badges: bool = True
+
+
+def scene_of_drawing(
+    drawing: Drawing,
+    structures: Mapping[str, str],
+    weights: Mapping[str, str],
+    flaws: Mapping[str, str],
+    shown: Shown,
+) -> Scene:
+    """Make a scene of a drawing: capsules, uses of groups, connections, and the plain block."""
+    nodes = {
+        id: _capsule(capsule, structures.get(id, ""), flaws.get(id, "")) for id, capsule in drawing.capsules.items()
+    }
+    for id, use in drawing.uses.items():
+        times = f" ×{use.repeat}" if use.repeat > 1 else ""
+        name = shorten(clean(use.label or use.group) + times, 72, NAME_SIZE, bold=True)
+        about = clean(f"{id}: group {use.group}{times}")
+        nodes[id] = Node(id, "group", name, structure=structures.get(id, ""), about=about, flaw=flaws.get(id, ""))
+    links = [
+        _link(connection, weights.get(id, ""), flaws.get(id, "")) for id, connection in drawing.connections.items()
+    ]
+    if drawing.plain:
+        _add_plain(drawing.plain, nodes, links)
+    nodes, links = _in_detail(nodes, links, shown)
+    count = f"{len(nodes)} capsules, {len(links)} connections"
+    return Scene(clean(drawing.name) or "drawing", count, nodes, tuple(links))
+
+
+def scene_of_graph(graph: Graph, title: str = "graph", description: str = "") -> Scene:
+    """Make a scene of a graph: discs with the names of its vertices, and arrows."""
+    nodes = {v: Node(v, "disc", shorten(clean(v), 30, DISC_SIZE), about=clean(v)) for v in graph.vertices}
+    links = tuple(Link(f"{a}→{b}", a, b, about=clean(f"{a} → {b}")) for a, b in graph.edges)
+    return Scene(title, description or f"{len(nodes)} vertices, {len(links)} edges", nodes, links)
+
+
+def capsule_node(id: str, symbol: str, rank: int, name: str = "", structure: str = "") -> Node:
+    """Make the node of a symbol's face."""
+    return replace(_capsule(Capsule(id, symbol, rank), structure, ""), name=name)
+
+
+def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
+    record = CAPSULES[capsule.symbol]
+    title = record.title_of(capsule.rank)
+    windows = [
+        "×".join(map(str, capsule.attributes[a.name]))
+        for a in record.own_attributes
+        if a.kind == "axes" and a.letter and a.name in capsule.attributes
+    ]
+    full = clean(capsule.label or capsule.id)
+    said = ", ".join(part for part in (f"{full}: {title}", *windows, clean(structure), clean(flaw)) if part)
+    return Node(
+        capsule.id,
+        SHAPES[capsule.rank],
+        shorten(full, TEXT_WIDTH, NAME_SIZE, bold=True),
+        wrap(" ".join((title, *windows)), TEXT_WIDTH, TITLE_SIZE),
+        shorten(clean(structure), TEXT_WIDTH, STRUCTURE_SIZE, mono=True),
+        record.glyph,
+        said,
+        flaw,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:g}".replace("-", "−")
+
+
+def _link(connection: Connection, weight: str, flaw: str) -> Link:
+    record = CONNECTIONS[connection.symbol]
+    neural = record.ranks == ((0, 0),)
+    strength = connection.attributes.get("strength")
+    label = _number(strength) if neural and strength is not None else weight
+    said = f"{connection.back} → {connection.front}: {record.title} connection"
+    parts = (said, clean(connection.label), clean(label), clean(flaw))
+    return Link(
+        connection.id,
+        connection.back,
+        connection.front,
+        "" if neural else record.mark,
+        shorten(clean(label), TEXT_WIDTH, WEIGHT_SIZE),
+        bool(connection.attributes.get("arrow", True)),
+        neural,
+        ", ".join(part for part in parts if part),
+        flaw,
+    )
+
+
+def _add_plain(plain: Plain, nodes: dict[str, Node], links: list[Link]) -> None:
+    if len(plain.symbol) > PLAIN_NEURONS or len(plain.back) > PLAIN_CONNECTIONS:
+        raise PictureError(
+            f"a picture shows at most {PLAIN_NEURONS} plain neurons and {PLAIN_CONNECTIONS} connections between them, "
+            f"the drawing has {len(plain.symbol)} and {len(plain.back)}; draw their layers as capsules"
+        )
+    for i, symbol in enumerate(plain.symbol):
+        nodes[f"plain:{i}"] = replace(_capsule(Capsule(f"n{i}", symbol, 0), "", ""), id=f"plain:{i}")
+    for i, (back, front, weight) in enumerate(zip(plain.back, plain.front, plain.weight, strict=True)):
+        said = f"n{back} → n{front}, {weight:g}"
+        links.append(Link(f"plain:{i}", f"plain:{back}", f"plain:{front}", "", _number(weight), thin=True, about=said))
+
+
+def _in_detail(nodes: dict[str, Node], links: list[Link], shown: Shown) -> tuple[dict[str, Node], list[Link]]:
+    # What a reader could not make out is left out; it stays in the hover text.
+    count = len(nodes)
+    labels = shown.labels and count <= NAMES_ONLY
+    thin = sum(link.thin for link in links)
+    written: dict[str, Node] = {}
+    for id, node in nodes.items():
+        titled = labels and count <= FULL_DETAIL and node.shape not in ("circle", "group")
+        structured = shown.structures and count <= SOME_DETAIL and node.shape != "circle"
+        written[id] = replace(
+            node,
+            name=node.name if labels or node.shape == "group" else "",
+            title=node.title if titled else (),
+            structure=node.structure if structured else "",
+        )
+    weighed = shown.labels and shown.structures and count <= FULL_DETAIL
+    drawn = [
+        replace(
+            link,
+            sign=link.sign if shown.badges and count <= SOME_DETAIL else "",
+            label=link.label if weighed and (not link.thin or (thin <= MANY_LINES and link.label)) else "",
+        )
+        for link in links
+    ]
+    return written, drawn
