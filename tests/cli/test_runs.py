@@ -197,3 +197,61 @@ def test_data_lists_and_looks(run) -> None:
     assert "8×8×1" in looked.out
     assert "█" in looked.out
     assert json.loads(run("data", "moons", "--json", "--option", "n=50").out)["count"] == 50
+
+
+def test_one_damaged_summary_does_not_hide_the_other_runs(run, tmp_path) -> None:
+    run("new", "mlp")
+    names = [train(run, "mlp.inkcap.json", "--data", "moons", *FAST)["run"] for _ in range(2)]
+    for text in ("junk", '{"values": [1]}', '{"values": {"loss": "abc"}}'):
+        (tmp_path / "runs" / names[0] / "summary.json").write_text(text)
+        answer = run("runs")
+        assert answer.code == 0
+        assert f"{names[0]:<32} damaged" in answer.out
+        assert f"{names[1]:<32} finished" in answer.out
+        listed = json.loads(run("runs", "--json").out)
+        assert [one["id"] for one in listed["runs"]] == names[1:]
+        assert len(listed["damaged"]) == 1
+
+
+def test_a_workspace_that_is_not_there_is_refused(run, tmp_path) -> None:
+    run("new", "mlp")
+    for words in (["runs"], ["train", "mlp.inkcap.json", "--data", "moons"]):
+        answer = run(*words, "--workspace", "nowhere")
+        assert answer.code == 2
+        assert "mkdir nowhere" in answer.err
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_small_words_of_the_command_line(run, tmp_path) -> None:
+    run("new", "mlp")
+    twice = run("train", "mlp.inkcap.json", "--data", "moons", "--option", "n=50", "--option", "n=60")
+    assert twice.code == 2
+    assert "given twice" in twice.err
+    (tmp_path / "there").mkdir()
+    words = ["--data", "moons", "--epochs", 1, "--threads", 1, "--workspace", "there"]
+    answer = run("train", "mlp.inkcap.json", *words)
+    assert answer.code == 0, answer.err
+    assert "1 thread " in answer.out
+    assert "\n1 epoch: " in answer.out
+    assert "next: inkcap evaluate MLP-moons-0001 --workspace there" in answer.out
+    asked = run("predict", "MLP-moons-0001", "-1,2", "--workspace", "there")
+    assert asked.code == 0, asked.err
+    np.savez(tmp_path / "empty.npz", x=np.zeros((0, 4)), y=np.zeros(0, np.int64))
+    empty = run("data", "empty.npz")
+    assert empty.code == 2
+    assert "(0, 4)" in empty.err
+
+
+def test_a_closed_reader_does_not_fail_a_training(tmp_path) -> None:
+    draw("mlp").save(tmp_path / "mlp.inkcap.json")
+    command = [sys.executable, "-m", "inkcap", "train", "mlp.inkcap.json", "--data", "moons", "--epochs", "200"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0, errors
+    assert errors == ""
+    assert json.loads((tmp_path / "runs" / "MLP-moons-0001" / "run.json").read_text())["state"] == "finished"

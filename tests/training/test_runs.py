@@ -408,7 +408,7 @@ def test_a_second_interrupt_while_saving_still_saves(tmp_path: Path, monkeypatch
             raise KeyboardInterrupt
         return save_weights(path, weights)
 
-    monkeypatch.setattr("inkcap.training.runs.save_weights", impatient)
+    monkeypatch.setattr("inkcap.training.keeping.save_weights", impatient)
     result = train(_layers(4, 8, "softmax", 3), _iris(epochs=1), tmp_path)
     assert result.state == RunFolder.open(result.run.path).record.state == "finished"
     assert math.isfinite(evaluate(result.run).values["loss"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
@@ -55,6 +56,8 @@ def main() -> None:
         complain("inkcap: stopped")
         sys.exit(130)
     finally:
+        # The work is done: a late Ctrl-C could only break into the interpreter's own tidying.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         if not settle_output():
             complain("inkcap: what was printed could not be written whole")
             sys.exit(1)

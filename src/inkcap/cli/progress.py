@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 from rich.progress import (
@@ -18,7 +19,7 @@ from rich.progress import (
 )
 
 from inkcap.cli.output import number, say
-from inkcap.training import EpochEvent, Listener, StartEvent, StepEvent
+from inkcap.training import EndEvent, EpochEvent, Listener, StartEvent, StepEvent
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def watch(*, quiet: bool) -> Generator[Listener, None, None]:
     if quiet:
         yield Listener()
     elif not sys.stdout.isatty():
-        yield LineListener()
+        yield Discreet(LineListener())
     else:
         console = Console()
         columns = (
@@ -37,7 +38,56 @@ def watch(*, quiet: bool) -> Generator[Listener, None, None]:
             TextColumn("{task.fields[rate]}"),
         )
         with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as progress:
-            yield BarListener(progress)
+            yield Discreet(BarListener(progress))
+
+
+def hush() -> None:
+    """Give what is still to be printed away: nobody reads it any more, and that is no reason to fail."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, sys.stdout.fileno())
+        finally:
+            os.close(nowhere)
+
+
+class Discreet(Listener):
+    """Hands everything on to a listener that prints, until printing fails; the training goes on without a word."""
+
+    def __init__(self, inner: Listener) -> None:
+        """Begin to listen."""
+        self.inner: Listener | None = inner
+
+    def _tell(self, print_it: Callable[[Listener], None]) -> None:
+        if self.inner is None:
+            return
+        try:
+            print_it(self.inner)
+            sys.stdout.flush()
+        except OSError:
+            self.inner = None
+            hush()
+
+    def on_start(self, event: StartEvent) -> None:
+        """Hand the start on."""
+        self._tell(lambda inner: inner.on_start(event))
+
+    def on_step(self, event: StepEvent) -> None:
+        """Hand the steps on."""
+        self._tell(lambda inner: inner.on_step(event))
+
+    def on_epoch(self, event: EpochEvent) -> None:
+        """Hand the epoch on."""
+        self._tell(lambda inner: inner.on_epoch(event))
+
+    def on_end(self, event: EndEvent) -> None:
+        """Hand the end on."""
+        self._tell(lambda inner: inner.on_end(event))
+
+
+def counted(count: int, word: str) -> str:
+    """Write a number with its noun: 1 epoch, 20 epochs."""
+    return f"{number(count)} {word}{'' if count == 1 else 's'}"
 
 
 def _values(event: EpochEvent) -> str:
@@ -98,8 +148,8 @@ class BarListener(Listener):
 
 def _start(event: StartEvent) -> str:
     held = f", {number(event.validation_samples)} for validation" if event.validation_samples else ""
-    samples = f"{number(event.training_samples)} samples{held}"
-    return f"{event.run}: {samples}; {event.device}, {event.threads} threads (* = best so far)"
+    samples = f"{counted(event.training_samples, 'sample')}{held}"
+    return f"{event.run}: {samples}; {event.device}, {counted(event.threads, 'thread')} (* = best so far)"
 
 
 Fetch = Callable[[str, int, int], None]

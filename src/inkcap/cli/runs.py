@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +23,12 @@ from inkcap.recipes import (
     OptimiserSpec,
     Recipe,
     RecipeError,
+    RunFolderError,
     ScheduleSpec,
     declared_fields,
     recipe_from_text,
 )
+from inkcap.recipes.runfolder import KILLED
 
 if TYPE_CHECKING:
     from inkcap.training import Evaluation, OutputPrediction, RunResult
@@ -86,6 +90,7 @@ def train(
     chosen = _with_loss_options(_recipe(recipe, data, option, given, loss), loss_option)
     chosen = _with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
     chosen = _with_kind(chosen, "schedule", schedule, schedule_option, None)
+    _existing(workspace)
     prepare_environment()
     from inkcap.cli.progress import fetching, watch
     from inkcap.network import check
@@ -94,10 +99,7 @@ def train(
     _ = check(drawing).network
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
         result = train_drawing(drawing, chosen, workspace, listener, progress=progress)
-    if as_json:
-        print_json(_result_json(result))
-    else:
-        _print_result(result)
+    _show_result(result, workspace, as_json)
 
 
 def _recipe(
@@ -129,8 +131,20 @@ def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise RecipeError(f"{option} {text!r}: write it as NAME=VALUE")
-        found[name.strip()] = value.strip()
+        if found.setdefault(name.strip(), value.strip()) != value.strip():
+            raise RecipeError(
+                f"{option} {name.strip()}: given twice, as {found[name.strip()]!r} and {value.strip()!r}; give one"
+            )
     return found
+
+
+def _existing(workspace: Path) -> Path:
+    """Refuse a workspace that is not there: it is more likely misspelt than meant."""
+    if workspace.is_dir():
+        return workspace
+    if workspace.exists():
+        raise RecipeError(f"--workspace {workspace}: this is no folder; give the folder of your drawings and runs")
+    raise RecipeError(f"--workspace {workspace}: there is no such folder; correct it, or make it: mkdir {workspace}")
 
 
 def _with_kind(recipe: Recipe, part: str, kind: str | None, options: list[str] | None, rate: float | None) -> Recipe:
@@ -206,19 +220,36 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _print_result(result: RunResult) -> None:
+def _show_result(result: RunResult, workspace: Path, as_json: bool) -> None:
+    from inkcap.cli.progress import hush
+
+    try:
+        if as_json:
+            print_json(_result_json(result))
+        else:
+            _print_result(result, workspace)
+        sys.stdout.flush()
+    except OSError:
+        # The run is whole and kept, whoever has stopped reading.
+        hush()
+
+
+def _print_result(result: RunResult, workspace: Path) -> None:
+    from inkcap.cli.progress import counted
+
     if result.state == "interrupted":
-        say(f"stopped after {result.steps} steps ({result.reason}); what was learnt is kept")
+        say(f"stopped after {counted(result.steps, 'step')} ({result.reason}); what was learnt is kept")
     shown = " · ".join(show_value(name, value) for name, value in result.values.items() if name != "rate")
     if result.epochs:
-        say(f"{result.epochs} epochs: {shown}")
+        say(f"{counted(result.epochs, 'epoch')}: {shown}")
         say(f"best epoch {result.best_epoch} by {result.monitor}: {result.best_value:.4g}")
     for note in result.notes:
         say(f"note: {note}")
     for line in result.borrowed.lines():
         say(line)
     say(f"run {result.run.id} in {result.run.path}")
-    say(f"next: inkcap evaluate {result.run.id}")
+    place = "" if workspace == Path() else f" --workspace {shlex.quote(str(workspace))}"
+    say(f"next: inkcap evaluate {result.run.id}{place}")
 
 
 def show_value(name: str, value: float) -> str:
@@ -265,7 +296,8 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _print_evaluation(result: Evaluation) -> None:
-    say(f"{result.run} on {number(result.samples)} samples of {result.data} ({result.part})")
+    samples = "1 sample" if result.samples == 1 else f"{number(result.samples)} samples"
+    say(f"{result.run} on {samples} of {result.data} ({result.part})")
     say("  " + " · ".join(show_value(name, value) for name, value in result.values.items()))
     for output, report in result.reports.items():
         say(f"  confusion of {output} (rows: true, columns: predicted)")
@@ -279,7 +311,7 @@ def _print_evaluation(result: Evaluation) -> None:
             say(f"    {names[i]:>{width}}{row}   {'-' if found is None else f'{100 * found:.1f} %'}")
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def predict(
     run: RunArgument,
     source: Annotated[
@@ -293,6 +325,8 @@ def predict(
 ) -> None:
     """Ask a run about new samples."""
     _one_of("--weights", weights, ("best", "last"))
+    if source.startswith("--"):
+        raise RecipeError(f"there is no option {source!r}; see 'inkcap predict --help'")
     from inkcap.recipes import find_run
     from inkcap.training.environment import prepare_environment
 
@@ -326,19 +360,24 @@ def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> No
     """List the runs of a workspace."""
     from inkcap.recipes import list_runs
 
-    whole, damaged = list_runs(workspace)
-    if as_json:
-        listed = [
-            {"id": r.id, "state": r.record.state, "created": r.record.created, "summary": dict(r.summary())}
-            for r in whole
-        ]
-        print_json({"runs": listed, "damaged": [{"folder": str(d.path), "problem": d.problem} for d in damaged]})
-        return
-    if not whole and not damaged:
-        say("no runs yet: inkcap train DRAWING --data digits")
+    whole, damaged = list_runs(_existing(workspace))
+    broken = [{"folder": str(run.path), "problem": run.problem} for run in damaged]
+    listed: list[dict[str, Any]] = []
     for run in whole:
-        values: Any = run.summary().get("values") or {}
+        described = {"id": run.id, "state": run.record.state, "reason": run.record.reason}
+        try:
+            listed.append({**described, "created": run.record.created, "summary": dict(run.summary())})
+        except RunFolderError as problem:
+            broken.append({"folder": str(run.path), "problem": str(problem)})
+    if as_json:
+        print_json({"runs": listed, "damaged": broken})
+        return
+    if not listed and not broken:
+        say("no runs yet: inkcap train DRAWING --data digits")
+    for one in listed:
+        values: dict[str, Any] = one["summary"].get("values", {})
         shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
-        say(f"{run.id:<32} {run.record.state:<12} {shown}")
-    for run in damaged:
-        say(f"{run.path.name:<32} damaged      {run.problem}")
+        killed = f"({one['reason']})" if one["reason"] == KILLED else ""
+        say(f"{one['id']:<32} {one['state']:<12} {shown or killed}".rstrip())
+    for item in broken:
+        say(f"{Path(item['folder']).name:<32} damaged      {item['problem']}")

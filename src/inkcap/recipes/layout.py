@@ -37,7 +37,10 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class RunRecord:
-    """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any."""
+    """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any.
+
+    `process` tells the process apart from a later one with the same number.
+    """
 
     id: str
     drawing: str
@@ -48,6 +51,7 @@ class RunRecord:
     pid: int = 0
     weights_sha256: str = ""
     best_sha256: str = ""
+    process: str = ""
 
     def to_text(self) -> str:
         """Give the record as JSON."""
@@ -71,6 +75,7 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
             f"{name}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
         )
     names = [field.name for field in dataclasses.fields(RunRecord)]
+    given = {"process": "", **given}
     expect_names(given, ["format", "version", *names], names, name, RunFolderError)
     values = {key: given[key] for key in names}
     if type(values["pid"]) is not int or values["pid"] < 0:

@@ -176,9 +176,11 @@ class MetricWriter:
     def close(self) -> None:
         """Make everything last."""
         if not self._file.closed:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
+            try:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            finally:
+                self._file.close()
 
     def __enter__(self) -> "MetricWriter":
         return self

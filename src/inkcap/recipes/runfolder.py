@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +12,7 @@ from typing import Any, Literal
 from inkcap.recipes import layout
 from inkcap.recipes.errors import RunFolderError
 from inkcap.recipes.layout import RunRecord
+from inkcap.recipes.liveness import has_ended, own_process
 from inkcap.recipes.metrics import MetricLog, read_log
 from inkcap.recipes.record import Recipe
 from inkcap.recipes.strict import dump, expect_object, parse
@@ -19,6 +22,9 @@ from inkcap.structures.atomic import sync_folder, write_atomic
 WeightsName = Literal["best", "last"]
 
 _TRIES = 10_000
+
+KILLED = "the process ended without a word"
+"""The reason of a run that was killed: its run.json still says that it runs."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class RunFolder:
             for name in (layout.DRAWING, layout.RECIPE, layout.ENVIRONMENT, layout.DATA):
                 if not (folder / name).is_file():
                     raise RunFolderError(f"{folder.name}: {name} is missing; the run is damaged, train it again.")
+        if record.state in ("created", "running") and has_ended(record.pid, record.process):
+            record = replace(record, state="interrupted", reason=KILLED)
         return cls(folder, record)
 
     @classmethod
@@ -62,10 +70,7 @@ class RunFolder:
                 except FileExistsError:
                     continue
                 sync_folder(runs)
-                record = RunRecord(id=folder.name, drawing=drawing, created=layout.now(), pid=os.getpid())
-                made = cls(folder, record)
-                made.write_text(layout.RUN, record.to_text())
-                return made
+                return cls._described(folder, drawing)
         except OSError as problem:
             raise RunFolderError(
                 f"{runs}: no run folder could be made ({problem.strerror}); check the workspace."
@@ -74,11 +79,39 @@ class RunFolder:
             f"{runs}: the numbers {number} to {number + _TRIES - 1} are all taken; tidy the folder up."
         )
 
+    @classmethod
+    def _described(cls, folder: Path, drawing: str) -> "RunFolder":
+        """Write the first run.json of a folder; one that cannot hold even that is taken away again."""
+        mark = own_process()
+        record = RunRecord(folder.name, drawing, created=layout.now(), pid=os.getpid(), process=mark)
+        made = cls(folder, record)
+        try:
+            made.write_text(layout.RUN, record.to_text())
+        except RunFolderError:
+            made.remove()
+            raise
+        return made
+
     def update(self, **changes: Any) -> "RunFolder":
         """Write run.json anew with some values changed."""
         record = replace(self.record, **changes)
         self.write_text(layout.RUN, record.to_text())
         return RunFolder(self.path, record)
+
+    def mark_failed(self, reason: str) -> "RunFolder":
+        """Write that the run failed, as well as that can be done: on a full disk in the place of the old run.json."""
+        record = replace(self.record, state="failed", reason=reason, finished=layout.now())
+        try:
+            self.write_text(layout.RUN, record.to_text())
+        except RunFolderError:
+            with suppress(OSError), open(self.path / layout.RUN, "r+b", buffering=0) as file:
+                file.write(record.to_text().encode())
+                file.truncate()
+        return RunFolder(self.path, record)
+
+    def remove(self) -> None:
+        """Take the folder away with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def write_text(self, name: str, text: str) -> None:
         """Write one of the folder's files as a whole."""
@@ -116,7 +149,13 @@ class RunFolder:
 
     def summary(self) -> Mapping[str, object]:
         """Give what came out; empty before the run has ended."""
-        return self._object(layout.SUMMARY) if (self.path / layout.SUMMARY).is_file() else {}
+        if not (self.path / layout.SUMMARY).is_file():
+            return {}
+        summary, place = self._object(layout.SUMMARY), f"{self.id}/{layout.SUMMARY}"
+        for name, value in expect_object(summary.get("values", {}), f"{place}: values", RunFolderError).items():
+            if value is not None and type(value) not in (int, float):
+                raise RunFolderError(f"{place}: the value {name!r} is no number; train the run again.")
+        return summary
 
     def metrics(self) -> MetricLog:
         """Give the metrics as far as they can be trusted."""
@@ -144,8 +183,12 @@ class RunFolder:
     def _unsealed(self) -> Path:
         # A run that still runs, or that was killed, has no check sums; each file it left was written as a whole.
         for name in (layout.BEST, layout.WEIGHTS):
-            if self.record.state == "running" and (self.path / name).is_file():
+            if (self.path / name).is_file():
                 return self.path / name
+        if self.record.state == "interrupted":
+            raise RunFolderError(f"{self.id}: the run was ended before its first checkpoint; train again.")
+        if self.record.state == "running":
+            raise RunFolderError(f"{self.id}: the run is running and has no weights yet; wait for its first epoch.")
         raise RunFolderError(f"{self.id}: the run is {self.record.state} and has no weights; train it first.")
 
     def _object(self, name: str) -> Mapping[str, object]:

@@ -1,5 +1,6 @@
 """Measuring a run: the loss, the accuracy, and for classes the confusion matrix with the recall of each class."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ class Evaluation:
             "data": self.data,
             "part": self.part,
             "samples": self.samples,
-            "values": dict(self.values),
+            "values": {name: value if math.isfinite(value) else None for name, value in self.values.items()},
             "outputs": {name: report.to_json() for name, report in self.reports.items()},
         }
 

@@ -28,6 +28,7 @@ from inkcap.training.data import (
 from inkcap.training.data.download import Progress
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
+from inkcap.training.spreading import spread
 from inkcap.training.targets import TargetKind, encode_target, target_kind
 
 # Prepared once, a set costs memory and no time in the steps; above this it is prepared batch by batch instead.
@@ -81,8 +82,10 @@ def load_for(
     spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
 ) -> tuple[Dataset, list[str]]:
     """Load and check data, with the names of the network where the data's own do not match."""
-    dataset = load(spec.name, _as_text(spec.options), folder, progress=progress)
+    dataset = load(spec.name, _as_text(spec.options), folder, progress=progress, resize=spec.resize)
     notes = validate(dataset)
+    dataset, said = spread(dataset, facts)
+    notes += said
     renamed = _renamed(dataset, facts)
     if renamed is not dataset:
         notes.append("The names of the data and of the drawing differ, so they are matched by their order.")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -12,8 +12,10 @@ from inkcap.network import check
 from inkcap.recipes import Recipe, RunFolder, RunFolderError
 from inkcap.recipes.runfolder import WeightsName
 from inkcap.training.data import Fit, Preparation
+from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts, facts_of
 from inkcap.training.losses import wanted_returns
+from inkcap.training.stored import read_stored
 from inkcap.training.targets import TargetKind
 from inkcap.training.weights import read_weights
 
@@ -41,21 +43,33 @@ class OpenedRun:
 
 def open_run(run: RunFolder | Path | str, weights: WeightsName = "best", logits: bool = False) -> OpenedRun:
     """Open a run; with `logits`, outputs give what their losses are computed from."""
+    if weights not in ("best", "last"):
+        raise TrainingError(f"weights: there are no {weights!r} weights; give best or last.")
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
+    file = folder.weights_file(weights)
     recipe = folder.recipe()
     network = check(from_text(folder.drawing_text())).network
     facts = facts_of(network)
+    outputs = [output.name for output in facts.outputs]
+    if sorted(loss.output for loss in recipe.losses) != sorted(outputs) or any(
+        loss.kind == "auto" for loss in recipe.losses
+    ):
+        raise RunFolderError(
+            f"{folder.id}/recipe.json: damaged (losses: not one for each of {', '.join(outputs)}); train the run again."
+        )
+    stored = read_stored(folder, facts)
     module = build(network, dict(wanted_returns(facts, recipe)) if logits else None)
-    load_weights(module, read_weights(folder.weights_file(weights)))
+    load_weights(module, read_weights(file))
     module.eval()
-    data = cast("dict[str, Any]", folder.data())
-    try:
-        fit = Fit(dict(data["inputs"]), dict(data["outputs"]), (), ())
-        targets: dict[str, TargetKind] = {str(name): cast("TargetKind", kind) for name, kind in data["targets"].items()}
-        classes = {str(name): tuple(str(item) for item in items) for name, items in data["classes"].items()}
-        preparation = Preparation.from_json(data["preparation"])
-        manifest = dict(data["manifest"])
-        split_sha256 = str(data["split"]["validation_sha256"])
-    except (KeyError, TypeError, AttributeError) as problem:
-        raise RunFolderError(f"{folder.id}/data.json: damaged ({problem!r}); train the run again.") from None
-    return OpenedRun(folder, recipe, facts, module, preparation, fit, targets, classes, manifest, split_sha256)
+    return OpenedRun(
+        run=folder,
+        recipe=recipe,
+        facts=facts,
+        module=module,
+        preparation=stored.preparation,
+        fit=stored.fit,
+        targets=stored.targets,
+        classes=stored.classes,
+        manifest=stored.manifest,
+        split_sha256=stored.split_sha256,
+    )

@@ -46,10 +46,39 @@ _MAKERS: Mapping[str, tuple[Callable[..., optim.Optimizer], Callable[[Mapping[st
 _FUSED = (optim.SGD, optim.Adagrad, optim.Adam, optim.AdamW)
 
 
+NARROW = (torch.float16, torch.bfloat16)
+
+
+def _with_wide_copies(spec: OptimiserSpec, parameters: Sequence[torch.nn.Parameter]) -> optim.Optimizer:
+    """Make an optimiser that works on float32 copies of narrow weights.
+
+    Squares of small gradients are 0 in float16, and a small step is lost beside its weight.
+    """
+    copies = [torch.nn.Parameter(p.detach().float()) if p.dtype in NARROW else p for p in parameters]
+    pairs = [(p, copy) for p, copy in zip(parameters, copies, strict=True) if copy is not p]
+    optimiser = make_optimiser(spec, copies)
+
+    def before(*_: Any) -> None:
+        for parameter, copy in pairs:
+            copy.grad = None if parameter.grad is None else parameter.grad.float()
+            parameter.grad = None
+
+    @torch.no_grad()
+    def after(*_: Any) -> None:
+        for parameter, copy in pairs:
+            parameter.copy_(copy)
+
+    optimiser.register_step_pre_hook(before)
+    optimiser.register_step_post_hook(after)
+    return optimiser
+
+
 def make_optimiser(spec: OptimiserSpec, parameters: Sequence[torch.nn.Parameter]) -> optim.Optimizer:
     """Make the optimiser of a recipe for these parameters."""
     make, options = _MAKERS[spec.kind]
     chosen = options(spec.options)
+    if any(p.dtype in NARROW for p in parameters):
+        return _with_wide_copies(spec, parameters)
     # One pass over the weights instead of one an operation; torch has it for these, in full precision.
     if make in _FUSED and all(p.dtype in (torch.float32, torch.float64) for p in parameters):
         chosen["fused"] = True

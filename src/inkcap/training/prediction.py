@@ -107,9 +107,9 @@ def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any
             raise TrainingError(
                 f"{opened.run.id} has {len(names)} inputs ({', '.join(names)}); give one array for each."
             )
-        arrays = [np.asarray(inputs)]
+        arrays = [_as_array(opened, names[0], inputs)]
     else:
-        given = {str(name): np.asarray(values) for name, values in inputs.items()}
+        given = {str(name): _as_array(opened, str(name), values) for name, values in inputs.items()}
         of_data = {data: name for name, data in opened.fit.inputs.items()}
         given = {name if name in names else of_data.get(name, name): values for name, values in given.items()}
         if set(given) != set(names):
@@ -119,7 +119,34 @@ def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any
     counts = {len(values) if values.ndim else 0 for values in arrays}
     if len(counts) != 1 or counts == {0}:
         raise TrainingError(f"{opened.run.id}: every input needs the same number of samples, at least one.")
+    for name, values in zip(names, arrays, strict=True):
+        _check_finite(opened, name, values)
     return arrays
+
+
+def _as_array(opened: OpenedRun, name: str, values: object) -> NDArray[Any]:
+    """Give an input as an array of numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise TrainingError(
+            f"{opened.run.id}, input {name!r}: the samples differ in their shapes; give each one as many numbers."
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise TrainingError(f"{opened.run.id}, input {name!r}: {array.dtype} is no type of numbers; give numbers.")
+    return array
+
+
+def _check_finite(opened: OpenedRun, name: str, values: NDArray[Any]) -> None:
+    """Refuse NaN and infinity, but for the missing values that the run knows how to fill."""
+    scaling = opened.preparation.inputs[opened.fit.inputs[name]]
+    with np.errstate(over="ignore"):
+        good = np.isfinite(values.astype(np.float32)) | (np.isnan(values) & bool(scaling.fill))
+    if not good.all():
+        sample = int(np.flatnonzero(~good.reshape(len(good), -1).all(axis=1))[0])
+        raise TrainingError(
+            f"{opened.run.id}, input {name!r}, sample {sample}: a value is not a finite number of float32; correct it."
+        )
 
 
 def _read(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
@@ -128,6 +155,12 @@ def _read(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
     loss = next(spec.kind for spec in opened.recipe.losses if spec.output == output.name)
     kind = opened.targets[output.name]
     values: NDArray[Any] = to_probabilities(value, output, loss).numpy()
+    if not np.isfinite(values).all():
+        sample = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
+        raise TrainingError(
+            f"{opened.run.id}, output {output.name!r}: the answer to sample {sample} is not finite; "
+            "give inputs of the size that the run was trained on."
+        )
     classes = opened.classes.get(output.name, ())
     if kind == "numbers":
         target = opened.fit.outputs[output.name]

@@ -1,6 +1,5 @@
 """Training a drawing by a recipe: everything is checked first, then a run folder is made and filled."""
 
-import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,14 +30,15 @@ from inkcap.training.data.download import Progress
 from inkcap.training.environment import choose_device, describe_environment, steady
 from inkcap.training.events import EndEvent, Listener, StartEvent
 from inkcap.training.facts import NetworkFacts, facts_of
+from inkcap.training.keeping import FolderKeeper, finish
 from inkcap.training.loop import Course, Outcome, fit
 from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.material import Material, gather, make_batches, target_scales
+from inkcap.training.optimisers import NARROW
+from inkcap.training.reach import check_reach
 from inkcap.training.scores import make_scores
-from inkcap.training.stopping import StopRequest, listening_for_signals
-from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights, save_weights
-
-_CHECKPOINT_EVERY = 10.0
+from inkcap.training.stopping import StopRequest, ignoring_signals, listening_for_signals
+from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
 
 
 @dataclass(frozen=True)
@@ -56,41 +56,6 @@ class RunResult:
     values: Mapping[str, float]
     borrowed: Borrowed
     notes: tuple[str, ...]
-
-
-@dataclass
-class _FolderKeeper:
-    """Writes the metrics, and the best weights now and then, so that even a killed run leaves something."""
-
-    folder: RunFolder
-    module: torch.nn.Module
-    log: MetricWriter
-    best: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
-    _saved: float = field(default=-math.inf, init=False)
-
-    def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
-        """Write the values of some steps."""
-        self.log.write("step", epoch, step, values)
-
-    def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
-        """Write the values of an epoch and keep the weights when they are the best so far."""
-        self.log.write("epoch", epoch, step, values)
-        if best:
-            self.best = weights_of(self.module)
-            if time.monotonic() - self._saved >= _CHECKPOINT_EVERY:
-                save_weights(self.folder.path / layout.BEST, self.best)
-                self._saved = time.monotonic()
-
-    def seal(self) -> dict[str, str]:
-        """Write the last and the best weights and give their check sums; weights that are not finite are left out."""
-        self.log.close()
-        seals = {"weights_sha256": "", "best_sha256": ""}
-        last = weights_of(self.module)
-        if all(bool(torch.isfinite(value).all()) for value in last.values()):
-            seals["weights_sha256"] = save_weights(self.folder.path / layout.WEIGHTS, last)
-        if self.best:
-            seals["best_sha256"] = save_weights(self.folder.path / layout.BEST, self.best)
-        return seals
 
 
 @dataclass(frozen=True)
@@ -146,6 +111,8 @@ def train(
         module, borrowed = _built(network, material, folder)
         learning, buffers = freeze(module, _weight_paths(module), recipe.freeze)
         module.to(device)
+        if any(parameter.dtype in NARROW for parameter in learning):
+            material = replace(material, notes=(*material.notes, "Weights of 16 bits learn as copies in float32."))
         buffers = {path: value.to(device) for path, value in buffers.items()}
         request = stop or StopRequest()
         job = _Job(
@@ -163,6 +130,7 @@ def train(
             stop=request,
         )
         course = _course(job)
+        check_reach(network, module, course.loss, course.training)
         with listening_for_signals(request):
             return _run(job, course, RunFolder.create(folder, drawing.name, material.dataset.name))
 
@@ -238,42 +206,22 @@ def _course(job: _Job) -> Course:
 def _run(job: _Job, course: Course, folder: RunFolder) -> RunResult:
     """Fill the folder, train, and leave the folder in a state that says how it ended."""
     begun = time.monotonic()
-    outcome = Outcome()
-    keeper: _FolderKeeper | None = None
-    failure: Exception | None = None
-    state = "finished"
+    attempt = _Attempt(folder)
+    _try(attempt, job, course)
     try:
-        folder = _describe(job, folder)
-        keeper = _FolderKeeper(folder, job.module, MetricWriter(folder.path / layout.METRICS))
-        course.keeper = keeper
-        job.listener.on_start(_start_event(job, course, folder))
-        fit(course, outcome)
-        state = "interrupted" if outcome.interrupted else "finished"
-    except KeyboardInterrupt:
-        state, outcome.reason = "interrupted", "stopped by the keyboard"
-    except InkcapError as problem:
-        state, outcome.reason, failure = "failed", str(problem), RunFailure(f"{folder.id}: {problem}")
-    except (RuntimeError, MemoryError, OSError) as problem:
-        words = f"{type(problem).__name__}: {problem}"
-        state, outcome.reason = "failed", words
-        failure = RunFailure(f"{folder.id}: the run broke off in epoch {outcome.epochs + 1} ({words}).")
-    except Exception as problem:
-        # A mistake in a listener or in Inkcap itself: it stays what it is, but the folder must not look alive.
-        state, outcome.reason, failure = "failed", f"{type(problem).__name__}: {problem}", problem
-    put_back(job.module, job.frozen_buffers)
-    ending = (job, folder, keeper, outcome, state, time.monotonic() - begun)
-    try:
-        folder = _finish(*ending)
+        job.stop.saving = True
+        _end(attempt, job, time.monotonic() - begun)
     except KeyboardInterrupt:
         # Someone pressed twice; what was learnt is still worth the moment that saving takes.
-        folder = _finish(*ending)
+        _end(attempt, job, time.monotonic() - begun)
+    outcome = attempt.outcome
     with suppress(KeyboardInterrupt):
-        job.listener.on_end(EndEvent(state, outcome.reason, outcome.epochs, outcome.best_epoch))
-    if failure is not None:
-        raise failure
+        job.listener.on_end(EndEvent(attempt.state, outcome.reason, outcome.epochs, outcome.best_epoch))
+    if attempt.failure is not None:
+        raise attempt.failure
     return RunResult(
-        run=folder,
-        state=state,
+        run=attempt.folder,
+        state=attempt.state,
         reason=outcome.reason,
         epochs=outcome.epochs,
         steps=outcome.steps,
@@ -284,6 +232,63 @@ def _run(job: _Job, course: Course, folder: RunFolder) -> RunResult:
         borrowed=job.borrowed,
         notes=job.material.notes,
     )
+
+
+@dataclass
+class _Attempt:
+    """How far a run came and how it ended."""
+
+    folder: RunFolder
+    outcome: Outcome = field(default_factory=Outcome)
+    keeper: FolderKeeper | None = None
+    state: str = "finished"
+    failure: Exception | None = None
+
+    def fail(self, reason: str, failure: Exception) -> None:
+        """Remember what went wrong."""
+        self.state, self.outcome.reason, self.failure = "failed", reason, failure
+
+
+def _try(attempt: _Attempt, job: _Job, course: Course) -> None:
+    """Describe the run and train; whatever happens is remembered, not raised."""
+    outcome, name = attempt.outcome, attempt.folder.id
+    try:
+        attempt.folder = _describe(job, attempt.folder)
+        attempt.keeper = FolderKeeper(attempt.folder, job.module, MetricWriter(attempt.folder.path / layout.METRICS))
+        course.keeper = attempt.keeper
+        job.listener.on_start(_start_event(job, course, attempt.folder))
+        fit(course, outcome)
+        job.stop.saving = True
+        attempt.state = "interrupted" if outcome.interrupted else "finished"
+    except KeyboardInterrupt:
+        attempt.state, outcome.reason = "interrupted", "stopped by the keyboard"
+    except InkcapError as problem:
+        attempt.fail(str(problem), RunFailure(f"{name}: {problem}"))
+    except (RuntimeError, MemoryError, OSError) as problem:
+        words = f"{type(problem).__name__}: {problem}"
+        attempt.fail(words, RunFailure(f"{name}: the run broke off in epoch {outcome.epochs + 1} ({words})."))
+    except Exception as problem:
+        # A mistake in a listener or in Inkcap itself: it stays what it is, but the folder must not look alive.
+        attempt.fail(f"{type(problem).__name__}: {problem}", problem)
+
+
+def _end(attempt: _Attempt, job: _Job, seconds: float) -> None:
+    """Save what was learnt and write the final state, or take a folder away that could not even be described."""
+    with ignoring_signals():
+        put_back(job.module, job.frozen_buffers)
+        if attempt.keeper is None and attempt.failure is not None:
+            attempt.folder.remove()
+            return
+        facts = {
+            "seconds": round(seconds, 3),
+            "monitor": job.monitor,
+            "learning_parameters": sum(parameter.numel() for parameter in job.learning),
+            "parameters": sum(parameter.numel() for parameter in job.module.parameters()),
+            "init_from": job.borrowed.to_json(),
+        }
+        attempt.folder, problem = finish(attempt.folder, attempt.keeper, attempt.outcome, attempt.state, facts)
+        if problem and attempt.failure is None:
+            attempt.fail(problem, RunFailure(f"{attempt.folder.id}: {problem} Make room or check the disk."))
 
 
 def _start_event(job: _Job, course: Course, folder: RunFolder) -> StartEvent:
@@ -307,28 +312,3 @@ def _describe(job: _Job, folder: RunFolder) -> RunFolder:
     folder.write_json(layout.ENVIRONMENT, describe_environment(job.device, job.threads))
     folder.write_json(layout.DATA, job.material.to_json())
     return folder.update(state="running")
-
-
-def _finish(
-    job: _Job, folder: RunFolder, keeper: _FolderKeeper | None, outcome: Outcome, state: str, seconds: float
-) -> RunFolder:
-    """Write the weights, the summary and the final state."""
-    seals = keeper.seal() if keeper is not None else {}
-    folder.write_json(
-        layout.SUMMARY,
-        {
-            "state": state,
-            "reason": outcome.reason,
-            "epochs": outcome.epochs,
-            "steps": outcome.steps,
-            "seconds": round(seconds, 3),
-            "monitor": job.monitor,
-            "best_epoch": outcome.best_epoch,
-            "best_value": outcome.best_value if math.isfinite(outcome.best_value) else None,
-            "values": {name: value if math.isfinite(value) else None for name, value in outcome.values.items()},
-            "learning_parameters": sum(parameter.numel() for parameter in job.learning),
-            "parameters": sum(parameter.numel() for parameter in job.module.parameters()),
-            "init_from": job.borrowed.to_json(),
-        },
-    )
-    return folder.update(state=state, reason=outcome.reason, finished=layout.now(), **seals)

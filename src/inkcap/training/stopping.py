@@ -1,5 +1,6 @@
 """Stopping a training kindly: the step is finished and what was learnt is saved."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Generator
@@ -9,11 +10,15 @@ from typing import Any
 
 
 class StopRequest:
-    """A wish to stop, with its reason; the loop looks at `wanted` after each step."""
+    """A wish to stop, with its reason; the loop looks at `wanted` after each step.
+
+    `saving` is set when the loop is over: there is nothing left to stop then, and what was learnt is not to be lost.
+    """
 
     def __init__(self) -> None:
         self.wanted = False
         self.reason = ""
+        self.saving = False
 
     def stop(self, reason: str) -> None:
         """Ask for the end; the first reason stays."""
@@ -24,33 +29,59 @@ class StopRequest:
 
 @contextmanager
 def listening_for_signals(request: StopRequest) -> Generator[None]:
-    """Turn the first SIGINT or SIGTERM into a wish to stop; a second one does what it did before.
+    """Turn the first SIGINT or SIGTERM into a wish to stop; a second one does what it did before, further ones nothing.
 
     Only the main thread may set signal handlers, so elsewhere the caller has to use the request itself.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: dict[int, Any] = {}
-
-    def restore() -> None:
-        while before:
-            number, handler = before.popitem()
-            signal.signal(number, handler)
 
     def handle(number: int, frame: FrameType | None) -> None:
-        name = signal.Signals(number).name
-        request.stop(f"stopped by {name}")
-        restore()
+        if request.saving:
+            return
+        if not heard:
+            heard.append(number)
+            request.stop(f"stopped by {signal.Signals(number).name}")
+            return
+        old = before[number]
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        if callable(old):
+            old(number, frame)
+        else:
+            # The platform's own way of ending: nothing of Python's is run any more.
+            signal.signal(number, old)
+            os.kill(os.getpid(), number)
 
-    handler: Callable[[int, FrameType | None], None] = handle
-    for number in (signal.SIGINT, signal.SIGTERM):
-        previous = signal.getsignal(number)
-        # A handler that was not set from Python cannot be put back, and an ignored signal was ignored on purpose.
-        if previous is not None and previous != signal.SIG_IGN:
-            before[number] = previous
-            signal.signal(number, handler)
+    heard: list[int] = []
+    before = _set_handlers(handle)
     try:
         yield
     finally:
-        restore()
+        _restore(before)
+
+
+@contextmanager
+def ignoring_signals() -> Generator[None]:
+    """Let SIGINT and SIGTERM pass unheard while something is saved; they mean what they did before afterwards."""
+    before = _set_handlers(signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _set_handlers(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> dict[int, Any]:
+    """Set a handler for both signals, in the main thread, and give the old ones."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous = signal.getsignal(number)
+            # A handler that was not set from Python cannot be put back, and an ignored signal was ignored on purpose.
+            if previous is not None and previous != signal.SIG_IGN:
+                before[number] = previous
+                signal.signal(number, handler)
+    return before
+
+
+def _restore(before: dict[int, Any]) -> None:
+    for number, previous in before.items():
+        signal.signal(number, previous)

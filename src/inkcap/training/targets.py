@@ -36,7 +36,30 @@ def encode_target(values: NDArray[Any], output: CapsuleFacts, loss: str, name: s
         return torch.from_numpy(_labels(values, output, loss, name))
     if kind == "classes":
         return _one_hot(values, output, loss, name)
-    return _numbers(values, output, name)
+    return _numbers(_suitable(values, output, loss, name), output, name)
+
+
+def _suitable(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> NDArray[Any]:
+    """Refuse numbers that a loss of probabilities makes nothing of: it would give 0, or fall below it."""
+    if loss == "mean-squared-error" or values.size == 0:
+        return values
+    span = f"numbers from {values.min():g} to {values.max():g}"
+    if loss == "binary-cross-entropy" and (values.min() < 0 or values.max() > 1):
+        raise TrainingError(
+            f"the target {name!r} holds {span}, but the loss binary-cross-entropy needs 0 to 1; "
+            "give the loss mean-squared-error, or a target of 0 and 1."
+        )
+    if loss == "cross-entropy" and not (output.classes > 1 and _fits(values, output) and _shares(values, output)):
+        raise TrainingError(
+            f"the target {name!r} holds {span}, but the loss cross-entropy needs classes, or shares of "
+            "two or more classes that sum to 1; give the loss mean-squared-error, or a target of classes."
+        )
+    return values
+
+
+def _shares(values: NDArray[Any], output: CapsuleFacts) -> bool:
+    sums = values.reshape(len(values), output.classes, -1).sum(axis=1)
+    return bool(values.min() >= 0 and np.abs(sums - 1.0).max() <= 1e-3)
 
 
 def _fits(values: NDArray[Any], output: CapsuleFacts) -> bool:

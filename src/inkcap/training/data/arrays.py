@@ -43,6 +43,8 @@ def as_input(values: Array, where: str, channels: str = "auto") -> InputArray:
     """Bring an input into (n, d, M, N) or float32 (n, M)."""
     if values.dtype.kind not in "biuf":
         raise DataError(f"{where} holds {values.dtype}, not numbers. Save it as numbers.")
+    if values.size == 0:
+        raise DataError(f"{where} is empty, shape {values.shape}. Give it samples.")
     value_range = {"b": (0.0, 1.0)}.get(values.dtype.kind)
     if values.dtype == np.uint8:
         value_range = (0.0, 255.0)

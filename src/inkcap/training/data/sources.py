@@ -84,17 +84,22 @@ FORMATS: dict[str, FileFormat] = {
 }
 
 
-def load(spec: str, options: Mapping[str, str], folder: Path, *, progress: Progress | None = None) -> Dataset:
-    """Load the data that a registered name or a path (relative to the folder) stands for."""
+def load(
+    spec: str, options: Mapping[str, str], folder: Path, *, progress: Progress | None = None, resize: str = ""
+) -> Dataset:
+    """Load the data that a registered name or a path (relative to the folder) stands for.
+
+    `resize` is for files that may differ in size: their reader has to know it. Other data are left as they are.
+    """
     try:
-        return _load(spec, options, folder, progress)
+        return _load(spec, options, folder, progress, resize)
     except OSError as error:
         raise DataError(f"{spec} cannot be read: {error.strerror or error}. Check the path and its rights.") from None
     except MemoryError:
         raise DataError(f"{spec} does not fit into memory. Give fewer or smaller samples.") from None
 
 
-def _load(spec: str, options: Mapping[str, str], folder: Path, progress: Progress | None) -> Dataset:
+def _load(spec: str, options: Mapping[str, str], folder: Path, progress: Progress | None, resize: str) -> Dataset:
     source = SOURCES.get(spec.strip().lower())
     if source is not None:
         return source.loader(OptionValues(source.name, source.options, options), progress)
@@ -104,6 +109,8 @@ def _load(spec: str, options: Mapping[str, str], folder: Path, progress: Progres
     if not path.exists() and "," in spec:
         return _load_pair(spec, options, folder)
     form = _format_of(path, spec)
+    if resize and any(option.name == "resize" for option in form.options):
+        options = {"resize": resize, **options}
     return _named_after(form.loader(path, OptionValues(form.name, form.options, options)), path)
 
 

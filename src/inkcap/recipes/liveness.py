@@ -1,0 +1,74 @@
+"""Whether the process that writes a run is still there: a killed one cannot say so itself."""
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+
+_PROC = Path("/proc")
+_GONE = "gone"
+
+
+def own_process() -> str:
+    """Give a mark of this process: its machine, the machine's start and its own, as far as they can be told."""
+    return ":".join((_machine(), _machine_start(), _process_start(os.getpid())))
+
+
+def has_ended(pid: int, mark: str) -> bool:
+    """Tell whether the process of that number and mark is surely gone; a doubtful one counts as alive.
+
+    The same number may have been given to another process since, so the times of start are compared where there are
+    any. A process of another machine cannot be looked for.
+    """
+    if pid <= 0:
+        return False
+    machine, machine_start, start = mark.split(":") if mark.count(":") == 2 else ("", "", "")
+    if machine and machine != _machine():
+        return False
+    if machine_start and machine_start != _machine_start():
+        return True
+    found = _process_start(pid)
+    if found == _GONE:
+        return True
+    if found:
+        return bool(start) and found != start
+    return not _is_there(pid)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
+
+
+def _machine() -> str:
+    return _digest(platform.node())
+
+
+def _machine_start() -> str:
+    try:
+        return _digest((_PROC / "sys/kernel/random/boot_id").read_text().strip())
+    except OSError:
+        return ""
+
+
+def _process_start(pid: int) -> str:
+    """Give when a process started, in the kernel's own count; empty when that cannot be told."""
+    try:
+        # The name in the second place may hold blanks and brackets; the state is the first word after it.
+        words = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    # One that is dead, but whose parent has not asked after it yet, still has its number.
+    return "" if len(words) < 20 else _GONE if words[0] in "ZX" else words[19]
+
+
+def _is_there(pid: int) -> bool:
+    if os.name == "nt":
+        # Asking by a signal would end the process there.
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
