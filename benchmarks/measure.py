@@ -33,9 +33,9 @@ def _quartiles(values: list[float]) -> Timing:
 
 
 def compare(
-    case: str, contenders: Mapping[str, Callable[[], object]], reference: str, rounds: int = 41, seconds: float = 0.05
+    case: str, contenders: Mapping[str, Callable[[], object]], reference: str, rounds: int = 41, seconds: float = 0.1
 ) -> Comparison:
-    """Run the contenders interleaved; each round every one runs for about the same time, in alternating order."""
+    """Run the contenders call by call in turn, in alternating order; a round has as many calls of each."""
     calls: dict[str, int] = {}
     for name, call in contenders.items():
         for _ in range(5):
@@ -48,12 +48,16 @@ def compare(
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for turn in range(rounds):
-        for name in names if turn % 2 == 0 else reversed(names):
-            call = contenders[name]
-            start = time.perf_counter()
-            for _ in range(count):
+        spent = dict.fromkeys(names, 0.0)
+        # Call by call in turn: whatever slows the machine down for a moment slows all of them down.
+        for number in range(count):
+            for name in names if (turn + number) % 2 == 0 else reversed(names):
+                call = contenders[name]
+                start = time.perf_counter()
                 call()
-            samples[name].append((time.perf_counter() - start) / count)
+                spent[name] += time.perf_counter() - start
+        for name in names:
+            samples[name].append(spent[name] / count)
     ratios = {
         name: _quartiles([a / b for a, b in zip(values, samples[reference], strict=True)])
         for name, values in samples.items()
