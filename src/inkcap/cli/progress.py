@@ -143,7 +143,8 @@ class BarListener(Listener):
             speed = self.start.training_samples / max(event.seconds, 1e-9)
             line = f"epoch {event.epoch}/{self.start.epochs}: {_values(event)} · {number(int(speed))} samples/s"
             self.progress.console.print(line + (" *" if event.best else ""), highlight=False)
-            self.progress.update(self.task, completed=event.step)
+            text = f"epoch {event.epoch}/{self.start.epochs} · loss {event.values['loss']:.4f}"
+            self.progress.update(self.task, completed=event.step, description=text)
 
 
 def _start(event: StartEvent) -> str:
