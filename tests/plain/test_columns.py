@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inkcap.drawing.groups import Plain
+from inkcap.drawing.plain import Plain
 from inkcap.engine.plain import Columns, PlainError, PlainNetwork
 from inkcap.structures import InkcapError
 

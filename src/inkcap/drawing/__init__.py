@@ -6,7 +6,8 @@ from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
-from inkcap.drawing.groups import Group, Plain, Use
+from inkcap.drawing.groups import Group, Use
+from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.drawing.schema import drawing_schema
 from inkcap.structures.lazy import later

@@ -10,7 +10,8 @@ from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.fields import read_attributes, read_id
-from inkcap.drawing.groups import Group, Plain, Use
+from inkcap.drawing.groups import Group, Use
+from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import MAIN_PORT, Capsule, Connection, Note, Position
 from inkcap.symbols import CAPSULES, CONNECTIONS, capsule_symbol, connection_symbol, parse_face, suggest
 

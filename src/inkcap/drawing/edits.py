@@ -7,7 +7,8 @@ from typing import Any, ClassVar, cast
 
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.fields import read_id, read_list, read_object, read_text
-from inkcap.drawing.groups import Group, Plain, Use
+from inkcap.drawing.groups import Group, Use
+from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.structures import DTYPES
 

@@ -11,8 +11,9 @@ from inkcap.drawing.codec import DrawingError, decode, encode
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Put
 from inkcap.drawing.fields import read_list, read_object
-from inkcap.drawing.groups import Group, Plain, Use
+from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.migrations import FORMAT, migrate
+from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.structures import InkcapError
 from inkcap.structures.atomic import write_atomic

@@ -1,4 +1,4 @@
-"""Groups and the columnar plain block: their place in the file format."""
+"""Groups and their uses: their place in the file format."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any, ClassVar, cast
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
-from inkcap.drawing.fields import read_id, read_list, read_number, read_object, read_text, show
+from inkcap.drawing.fields import read_id, read_list, read_object, read_text, show
 from inkcap.drawing.records import Capsule, Connection
-from inkcap.symbols import capsule_symbol
 
 ARGUMENTS_LIMIT = 64
 REPEAT_LIMIT = 10_000
@@ -120,59 +119,3 @@ class Group:
             _read_ports(record.get("outputs", {}), f"{place}.outputs"),
             read_text(record.get("label", ""), f"{place}.label"),
         )
-
-
-def _whole_within(column: list[Any], low: int, high: int) -> bool:
-    # Millions of numbers: types and extremes are looked at in one go, single ones only to name the first bad one.
-    return not column or (set(map(type, column)) == {int} and min(column) >= low and max(column) < high)
-
-
-@dataclass(frozen=True)
-class Plain:
-    """Neurons and amplifying connections as columns, for networks of millions of connections.
-
-    Neurons are numbered from 0; ``symbol`` and ``bias`` have one entry per neuron; ``back``, ``front``,
-    ``weight`` and ``tie`` one per connection (tie −1: not tied).
-    """
-
-    kind: ClassVar[str] = "plain"
-    id: ClassVar[str] = "plain"
-    symbol: tuple[str, ...]
-    bias: tuple[float, ...]
-    back: tuple[int, ...]
-    front: tuple[int, ...]
-    weight: tuple[float, ...]
-    tie: tuple[int, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Describe it for the file."""
-        columns = ("symbol", "bias", "back", "front", "weight", "tie")
-        return {name: list(getattr(self, name)) for name in columns if name != "tie" or self.tie}
-
-    @staticmethod
-    def from_json(value: Any, place: str) -> Plain:
-        """Read and check it: equal lengths, neurons that exist, finite numbers."""
-        columns = ("symbol", "bias", "back", "front", "weight", "tie")
-        record = read_object(value, place, columns, columns[:5])
-        most = limits.PLAIN_CONNECTIONS
-        read = {name: read_list(record.get(name, []), f"{place}.{name}", most) for name in columns}
-        neurons, connections = len(read["symbol"]), len(read["back"])
-        for name, expected in (("bias", neurons), ("front", connections), ("weight", connections)):
-            if len(read[name]) != expected:
-                raise DrawingError(f"has {len(read[name])} entries, {expected} are needed", f"{place}.{name}")
-        if read["tie"] and len(read["tie"]) != connections:
-            raise DrawingError(f"has {len(read['tie'])} entries, {connections} are needed", f"{place}.tie")
-        if not set(map(type, read["symbol"])) <= {str}:
-            raise DrawingError("must be texts: the symbol of every neuron", f"{place}.symbol")
-        for name in sorted(set(read["symbol"])):
-            if 0 not in capsule_symbol(name).ranks:
-                raise DrawingError(f"{name} has no neuron", f"{place}.symbol")
-        for name, low, high in (("back", 0, neurons), ("front", 0, neurons), ("tie", -1, connections)):
-            if not _whole_within(read[name], low, high):
-                i = next(i for i, n in enumerate(read[name]) if type(n) is not int or not low <= n < high)
-                raise DrawingError(f"{show(read[name][i])} is not from {low} to {high - 1}", f"{place}.{name}[{i}]")
-        for name in ("bias", "weight"):
-            if not set(map(type, read[name])) <= {int, float}:
-                for i, number in enumerate(read[name]):
-                    read_number(number, f"{place}.{name}[{i}]")
-        return Plain(**{name: tuple(read[name]) for name in columns})

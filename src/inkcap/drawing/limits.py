@@ -4,7 +4,8 @@ FILE_BYTES = 16 * 2**20
 """A drawing without a ``plain`` block."""
 PLAIN_FILE_BYTES = 256 * 2**20
 """A drawing with a columnar ``plain`` block."""
-PLAIN_CONNECTIONS = 2_000_000
+PLAIN_CONNECTIONS = 5_000_000
+"""Enough for LeNet with every convolution drawn connection by connection: 4,267,008."""
 CAPSULES = 20_000
 CONNECTIONS = 60_000
 JSON_DEPTH = 64

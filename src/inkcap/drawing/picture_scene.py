@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.glyphs import FORMS, SHAPES, Shape, form_of
-from inkcap.drawing.groups import Plain
 from inkcap.drawing.layout import Box, Direction
 from inkcap.drawing.picture_text import clean, shorten, width_of, wrap
+from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection
 from inkcap.structures import InkcapError
 from inkcap.symbols import CAPSULES, CONNECTIONS

@@ -7,6 +7,7 @@ from typing import Any
 from inkcap.drawing import limits
 from inkcap.drawing.fields import ID
 from inkcap.drawing.migrations import FORMAT
+from inkcap.drawing.plain import FIXED
 from inkcap.structures import DTYPES
 from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute
 
@@ -101,9 +102,12 @@ def drawing_schema() -> dict[str, Any]:
         },
         ("id",),
     )
-    whole = {"type": "integer", "minimum": -1}
-    columns = {"symbol": NAME, "bias": NUMBER, "back": whole, "front": whole, "weight": NUMBER, "tie": whole}
-    plain = _object({k: _list(v, limits.PLAIN_CONNECTIONS) for k, v in columns.items()}, tuple(columns)[:5])
+    neuron, tie = ({"type": "integer", "minimum": least} for least in (0, FIXED))
+    columns = {"symbol": NAME, "bias": NUMBER, "back": neuron, "front": neuron, "weight": NUMBER}
+    listed = {k: _list(v, limits.PLAIN_CONNECTIONS) for k, v in (columns | {"tie": tie, "bias_tie": tie}).items()}
+    span = {"type": "array", "items": neuron, "minItems": 2, "maxItems": 2}
+    spans: dict[str, Any] = {"type": "object", "additionalProperties": span, "propertyNames": IDENTIFIER}
+    plain = _object(listed | {"reads": spans, "writes": spans}, tuple(columns))
     note = _object({"id": IDENTIFIER, "text": {"type": "string", "maxLength": limits.TEXT_LENGTH}}, ("id", "text"))
     position = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
     body = _object(
