@@ -110,7 +110,7 @@ def test_a_plain_block_is_derived(run, tmp_path) -> None:
     answer = run("derive", "columns.inkcap.json")
     assert answer.code == 0
     assert "✓ columns: 2 000 vertices, 1 999 edges, generated in 2 000 steps" in answer.out
-    assert "  2. neuron: plain.1 ← {plain.0}" in answer.out
+    assert "  2. neuron: n1 ← {n0}" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -10,23 +10,31 @@ import torch
 
 from inkcap.training.environment import choose_device, describe_environment, prepare_environment, steady
 from inkcap.training.errors import TrainingError
+from inkcap.training.facts import CapsuleFacts, NetworkFacts
+
+
+def facts(*dtypes: str, compiled: bool = False) -> NetworkFacts:
+    return NetworkFacts(tuple(CapsuleFacts("x", "data", (1,), dtype) for dtype in dtypes), (), compiled)
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    assert choose_device("auto", ["float32"]).type == "cpu"
+    assert choose_device("auto", facts("float32")).type == "cpu"
     with pytest.raises(TrainingError, match="no cuda device"):
-        choose_device("cuda", ["float32"])
+        choose_device("cuda", facts("float32"))
     with pytest.raises(TrainingError, match="no mps device"):
-        choose_device("mps", ["float32"])
+        choose_device("mps", facts("float32"))
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert choose_device("auto", ["float32"]).type == "mps"
-    assert choose_device("auto", ["float64"]).type == "cpu"
+    assert choose_device("auto", facts("float32")).type == "mps"
+    assert choose_device("auto", facts("float64")).type == "cpu"
     with pytest.raises(TrainingError, match="float64"):
-        choose_device("mps", ["float32", "float64"])
+        choose_device("mps", facts("float32", "float64"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert choose_device("auto", ["float64"]).type == "cuda"
+    assert choose_device("auto", facts("float64")).type == "cuda"
+    assert choose_device("auto", facts("float64", compiled=True)).type == "cpu"
+    with pytest.raises(TrainingError, match="on the cpu, not on cuda"):
+        choose_device("cuda", facts("float32", compiled=True))
 
 
 def test_everything_is_as_it_was_afterwards() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from inkcap.cli.output import complain, number, print_json, say, size
 from inkcap.zoo import NETWORKS
 
 LONGEST_NAME = 100
+MOST_NAMED = 20
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A drawing, NAME.inkcap.json.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -38,17 +40,23 @@ def check(
         sys.exit(2)
 
 
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMED])
+    return shown if len(names) <= MOST_NAMED else f"{shown} … ({number(len(names))})"
+
+
 def _print_report(report: Any, batch: int) -> None:
     kind = report.classification
     if report.well_formed:
         say(f"✓ {report.drawing.name}: well formed, {kind.kind}")
     else:
         complain(f"✗ {report.drawing.name}: {len(report.errors)} error{'s' if len(report.errors) > 1 else ''}")
-    say(f"  capsules       {len(report.capsules)}, connections {len(report.connections)}")
-    ends = f"{', '.join(report.inputs)} → outputs {', '.join(report.outputs)}"
-    say(f"  inputs         {ends}; {len(report.hidden)} hidden")
+    say(f"  capsules       {report.capsule_count}, connections {report.connection_count}")
+    say(f"  inputs         {_few(report.inputs)} → outputs {_few(report.outputs)}; {len(report.hidden)} hidden")
     if kind and kind.witness:
         say(f"  skip because   {kind.witness}")
+    elif kind and report.plain is not None:
+        say(f"  layers         {' | '.join(map(number, report.plain.layer_sizes()))} neurons")
     elif kind:
         say(f"  layers         {' | '.join(' '.join(layer) for layer in kind.layers)}")
     say(f"  depth          {report.depth}{' (deep)' if report.depth > 2 else ''}")
@@ -85,9 +93,9 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
     for heading, style in (("capsule", "left"), ("symbol", "left"), ("enters by", "left"), ("total input", "right"),
                            ("output", "right"), ("parameters", "right"), ("multiply-adds", "right")):  # fmt: skip
         table.add_column(heading, justify=style)  # pyright: ignore[reportArgumentType]
-    for capsule in report.capsules.values():
+    for capsule in (c for id, c in report.capsules.items() if id in report.drawing.capsules):
         incoming = [report.connections[id] for id in capsule.incoming]
-        entering = "\n".join(f"{c.record.mark} {c.back}  {_weight_text(c)}".rstrip() for c in incoming)
+        entering = "\n".join(f"{c.record.mark} {_back_text(c, report)}  {_weight_text(c)}".rstrip() for c in incoming)
         parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
         parameters += capsule.bias.structure.elements if capsule.bias else 0
         costs = sum(c.multiply_adds for c in incoming)
@@ -107,6 +115,13 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
     say(f" {number(report.parameters)} parameters · {number(report.multiply_adds)} multiply-adds · {kind}")
     for diagnostic in report.errors:
         complain(f"[{diagnostic.rule}] {diagnostic.message}")
+
+
+def _back_text(connection: Any, report: Any) -> str:
+    if connection.back in report.drawing.capsules:
+        return connection.back
+    first, count = report.plain.columns.writes[connection.front]
+    return f"n{first} … n{first + count - 1}"
 
 
 def _weight_text(connection: Any) -> str:

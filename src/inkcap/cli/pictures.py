@@ -48,7 +48,8 @@ def picture(
         scale=scale,
     )
     _write(path, svg)
-    say(f"wrote {path} ({len(drawing.capsules)} capsules, {len(drawing.connections)} connections)")
+    neurons = "" if drawing.plain is None else f", {len(drawing.plain.symbol)} neurons in columns"
+    say(f"wrote {path} ({len(drawing.capsules)} capsules, {len(drawing.connections)} connections{neurons})")
     if report.errors:
         one = len(report.errors) == 1
         complain(f"{len(report.errors)} {'error is' if one else 'errors are'} marked in red: inkcap check {file}")

@@ -76,11 +76,23 @@ def _columns(drawing: Any) -> tuple[list[str], list[int], list[int]]:
     place = {name: i for i, name in enumerate(names)}
     ends = {(place[c.back], place[c.front]): None for c in drawing.connections.values()}
     backs, fronts = [back for back, _ in ends], [front for _, front in ends]
-    if drawing.plain is not None:
-        offset = len(names)
-        names.extend(f"plain.{i}" for i in range(len(drawing.plain.symbol)))
-        backs.extend(back + offset for back in drawing.plain.back)
-        fronts.extend(front + offset for front in drawing.plain.front)
+    plain = drawing.plain
+    if plain is None:
+        return names, backs, fronts
+    # A neuron that reads an element of a capsule is that element, so the capsule stands in its place.
+    reading = {i: place[id] for id, (first, count) in plain.reads.items() for i in range(first, first + count)}
+    own = [i for i in range(len(plain.symbol)) if i not in reading]
+    vertex = reading | {i: number for number, i in enumerate(own, len(names))}
+    names.extend(f"n{i}" for i in own)
+    if not reading and not plain.writes:
+        offset = len(names) - len(own)
+        backs.extend(back + offset for back in plain.back)
+        fronts.extend(front + offset for front in plain.front)
+        return names, backs, fronts
+    joined = dict.fromkeys((vertex[a], vertex[b]) for a, b in zip(plain.back, plain.front, strict=True))
+    written = {(vertex[i], place[id]): None for id, (f, n) in plain.writes.items() for i in range(f, f + n)}
+    backs.extend(back for back, _ in (*joined, *written))
+    fronts.extend(front for _, front in (*joined, *written))
     return names, backs, fronts
 
 

@@ -7,7 +7,7 @@ from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
 from inkcap.drawing.groups import Group, Use
-from inkcap.drawing.plain import Plain
+from inkcap.drawing.plain import FIXED, Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.drawing.schema import drawing_schema
 from inkcap.structures.lazy import later
@@ -30,6 +30,7 @@ __getattr__ = later(
 )
 
 __all__ = [
+    "FIXED",
     "SUFFIX",
     "Box",
     "Capsule",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -202,11 +203,29 @@ def _add_plain(plain: Plain, nodes: dict[str, Node], links: list[Link]) -> None:
             f"a picture shows at most {PLAIN_NEURONS} plain neurons and {PLAIN_CONNECTIONS} connections between them, "
             f"the drawing has {len(plain.symbol)} and {len(plain.back)}; draw their layers as capsules"
         )
+    # A neuron that reads an element of a capsule is that element: its lines leave the capsule.
+    reading = {i: id for id, (first, count) in plain.reads.items() for i in range(first, first + count)}
+    gathered: dict[tuple[str, int], list[float]] = defaultdict(list)
     for i, symbol in enumerate(plain.symbol):
+        if i in reading:
+            continue
         nodes[f"plain:{i}"] = replace(_capsule(Capsule(f"n{i}", symbol, 0), "", ""), id=f"plain:{i}")
     for i, (back, front, weight) in enumerate(zip(plain.back, plain.front, plain.weight, strict=True)):
+        if back in reading:
+            gathered[reading[back], front].append(weight)
+            continue
         said = f"n{back} → n{front}, {weight:g}"
         links.append(Link(f"plain:{i}", f"plain:{back}", f"plain:{front}", "", _number(weight), thin=True, about=said))
+    for (id, front), weights in gathered.items():
+        # However many elements of a capsule enter a neuron, one line is enough to see it.
+        label = _number(weights[0]) if len(weights) == 1 else f"{len(weights)}"
+        said = f"{id} → n{front}, {len(weights)} connections"
+        links.append(Link(f"plain:{id}:{front}", id, f"plain:{front}", "", label, thin=True, about=said))
+    for id, (first, count) in plain.writes.items():
+        links += [
+            Link(f"plain:{i}:{id}", reading.get(i, f"plain:{i}"), id, thin=True, about=f"n{i} → {id}")
+            for i in range(first, first + count)
+        ]
 
 
 def _in_detail(nodes: dict[str, Node], links: list[Link], shown: Shown) -> tuple[dict[str, Node], list[Link]]:

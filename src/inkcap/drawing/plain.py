@@ -80,8 +80,8 @@ class Plain:
             if not set(map(type, read[name])) <= {int, float}:
                 for i, number in enumerate(read[name]):
                     read_number(number, f"{place}.{name}[{i}]")
-        spans = {name: _read_spans(record.get(name, {}), f"{place}.{name}", neurons) for name in ("reads", "writes")}
-        return Plain(**{name: tuple(read[name]) for name in columns}, **spans)
+        reads, writes = (_read_spans(record.get(n, {}), f"{place}.{n}", neurons) for n in ("reads", "writes"))
+        return Plain(**{name: tuple(read[name]) for name in columns}, reads=reads, writes=writes)
 
 
 def _check_symbols(column: list[Any], place: str) -> None:

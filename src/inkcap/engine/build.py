@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from inkcap.engine.printing import print_module
 from inkcap.network import Network, WeightRecord
+from inkcap.network.network import PLAIN_WEIGHT
 from inkcap.program import Lowered, class_name, lower_to_layers, lower_to_steps
-from inkcap.structures import InkcapError
+from inkcap.structures import InkcapError, Structure
 
 
 class WeightsError(InkcapError):
@@ -22,6 +23,11 @@ class WeightsError(InkcapError):
 
 def lower(network: Network, returns: Mapping[str, str] | None = None) -> Lowered:
     """Lower a network to layers; ``returns={"h": "U"}`` makes the output h give its total input."""
+    if network.plain is not None:
+        raise WeightsError(
+            f"{network.name} holds its neurons in columns, which are compiled, not printed; "
+            f"'inkcap contract' turns them into capsules first"
+        )
     for id, what in (returns or {}).items():
         if id not in network.outputs or what not in ("U", "Y"):
             raise ValueError(f"returns: {id!r} is no output, or {what!r} is neither U nor Y")
@@ -38,6 +44,10 @@ def build(network: Network, returns: Mapping[str, str] | None = None) -> nn.Modu
 
     ``module.weight_names`` maps every weight's name in the drawing to its path in the module.
     """
+    if network.plain is not None:
+        from inkcap.engine.plain.drawn import PlainDrawn
+
+        return PlainDrawn(network, returns)
     lowered = lower(network, returns)
     source = print_module(lowered)
     namespace: dict[str, Any] = {"__name__": "inkcap.drawn"}
@@ -89,10 +99,33 @@ def initialise(module: nn.Module, network: Network, seed: int) -> None:
 
     So a weight's start does not depend on what else is drawn, nor on the order of drawing.
     """
+    records = network.weights
     with torch.no_grad():
         for name, parameter in named_weights(module).items():
-            record = network.weights[name]
-            parameter.copy_(_start(record, _generator(seed, name)))
+            record = records[name]
+            if record.initialiser == "given":
+                parameter.copy_(_plain_start(module, network, name, seed))
+            else:
+                parameter.copy_(_start(record, _generator(seed, name)))
+
+
+def _plain_start(module: nn.Module, network: Network, name: str, seed: int) -> Tensor:
+    """Start the numbers of columns as they are drawn, and those that are drawn without one at random."""
+    from inkcap.engine.plain.drawn import PlainDrawn
+
+    assert network.plain is not None
+    assert isinstance(module, PlainDrawn)
+    of = "weight" if name == PLAIN_WEIGHT else "bias"
+    slots = module.weight_slots if of == "weight" else module.bias_slots
+    numbers = torch.tensor(getattr(network.plain.columns, of), dtype=torch.float64)
+    generator = _generator(seed, name)
+    for start in network.plain.starts:
+        if start.of == of:
+            structure = Structure((len(start.places),), "float64")
+            drawn = WeightRecord(name, structure, start.initialiser, start.fan_in, 1, trainable=True)
+            numbers[torch.tensor(start.places)] = _start(drawn, generator)
+    first = slots.first if of == "weight" else module.computing[slots.first]
+    return numbers[torch.from_numpy(first)]
 
 
 def _generator(seed: int, name: str) -> torch.Generator:

@@ -3,6 +3,8 @@
 from inkcap.network.check import check
 from inkcap.network.diagnostics import RULES, Diagnostic
 from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord, structure_of
+from inkcap.network.plain import PlainFacts
+from inkcap.network.plain_form import as_plain
 from inkcap.network.report import NotWellFormed, Report
 
 __all__ = [
@@ -12,8 +14,10 @@ __all__ = [
     "Diagnostic",
     "Network",
     "NotWellFormed",
+    "PlainFacts",
     "Report",
     "WeightRecord",
+    "as_plain",
     "check",
     "structure_of",
 ]

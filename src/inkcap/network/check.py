@@ -12,9 +12,11 @@ from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.directions import with_directions
 from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
+from inkcap.network.plain import PlainFacts, check_plain, survey
+from inkcap.network.plain_form import with_written
 from inkcap.network.report import Report
 from inkcap.operations import ShapeError
-from inkcap.structures import PartialShape, Shape, Structure
+from inkcap.structures import PartialShape, Shape, Structure, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS
 from inkcap.theory import Graph, classify
 
@@ -27,11 +29,17 @@ def check(drawing: Drawing) -> Report:
     original = drawing
     drawing, undirected = with_directions(original)
     ends = [(c.back, c.front) for c in drawing.connections.values()]
+    plain = None
+    if original.plain is not None:
+        plain = survey(original.plain, drawing.dtype, tuple(drawing.capsules), ends)
+        drawing = with_written(drawing, original.plain)
+        ends = [(c.back, c.front) for c in drawing.connections.values()]
     known = [(a, b) for a, b in ends if a in drawing.capsules and b in drawing.capsules]
     graph = Graph.of(drawing.capsules, known)
     inferred = Inference(drawing, graph.order).run()
     infer_dtypes(drawing, graph.order, inferred)
-    diagnostics = [*_unsupported(drawing), *undirected, *_check_graph(drawing, graph)]
+    shape = check_plain(original, plain) if plain is not None else _check_graph(drawing, graph)
+    diagnostics = [*_unsupported(drawing), *undirected, *shape]
     entered = {connection.front for connection in drawing.connections.values()}
     placed = set(graph.order)
     order = (*graph.order, *(id for id in drawing.capsules if id not in placed))
@@ -50,7 +58,10 @@ def check(drawing: Drawing) -> Report:
     capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}
     acyclic = len(graph.order) == len(graph.vertices) and bool(graph.vertices)
     classification = classify(graph) if acyclic else None
-    return Report(original, graph, classification, capsules, connections, tuple(diagnostics))
+    if plain is not None:
+        diagnostics.extend(_check_spans(plain, capsules))
+        classification = plain.classification
+    return Report(original, graph, classification, capsules, connections, tuple(diagnostics), plain)
 
 
 def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:
@@ -89,14 +100,27 @@ def _unsupported(drawing: Drawing) -> Iterator[Diagnostic]:
     found: list[tuple[str, tuple[str, ...]]] = []
     if drawing.uses or drawing.groups:
         found.append(("groups", (*drawing.uses, *drawing.groups)))
-    if drawing.plain is not None:
-        found.append(("a columnar plain block", ()))
     if wearing := tuple(c.id for c in drawing.capsules.values() if c.wears):
         found.append(("worn parts", wearing))
     if ported := tuple(c.id for c in drawing.connections.values() if c.port != "in"):
         found.append(("ports other than 'in'", ported))
     for what, where in found:
         yield Diagnostic("unsupported", where, f"the drawing has {what}, which this version cannot compute yet")
+
+
+def _check_spans(plain: PlainFacts, capsules: dict[str, CheckedCapsule]) -> Iterator[Diagnostic]:
+    for word, spans in (("read from", plain.columns.reads), ("written into", plain.columns.writes)):
+        for id, (first, count) in spans.items():
+            capsule = capsules.get(id)
+            structure = None if capsule is None else capsule.output if word == "read from" else capsule.total_input
+            if structure is not None and structure.elements != count:
+                yield Diagnostic(
+                    "structure-mismatch",
+                    (id,),
+                    f"{count} neurons from n{first} on are {word} the capsule {id}, which has {structure.elements} "
+                    f"elements ({show_shape(structure.shape)}): make them equal",
+                    {"neurons": count, "elements": structure.elements},
+                )
 
 
 def _structure(shape: PartialShape, dtype: str) -> Structure | None:

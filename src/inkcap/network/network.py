@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkcap.drawing import Drawing
+from inkcap.network.plain import PlainFacts
 from inkcap.structures import Structure
 from inkcap.symbols import CAPSULES, CONNECTIONS, CapsuleSymbol, ConnectionSymbol
+
+PLAIN_WEIGHT, PLAIN_BIAS = "plain.weight", "plain.bias"
+"""The stored weights of neurons in columns: one number a connection or neuron that trains, tied ones once."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class Network:
     connections: Mapping[str, CheckedConnection]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    plain: PlainFacts | None = None
+    """The neurons that are held in columns."""
 
     @property
     def name(self) -> str:
@@ -97,6 +103,10 @@ class Network:
                     found.setdefault(weight.name, weight)
             if capsule.bias:
                 found[capsule.bias.name] = capsule.bias
+        if self.plain is not None:
+            for name, count in ((PLAIN_WEIGHT, self.plain.weights), (PLAIN_BIAS, self.plain.biases)):
+                structure = Structure((count,), self.plain.dtype)
+                found[name] = WeightRecord(name, structure, "given", 1, 1, True)
         return found
 
 

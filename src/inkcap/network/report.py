@@ -10,6 +10,8 @@ from typing import Any
 from inkcap.drawing import Drawing
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord
+from inkcap.network.plain import PlainFacts
+from inkcap.network.plain_form import plain_network
 from inkcap.structures import InkcapError, Structure
 from inkcap.symbols import jsonable
 from inkcap.theory import Classification, Graph
@@ -29,6 +31,8 @@ class Report:
     capsules: Mapping[str, CheckedCapsule]
     connections: Mapping[str, CheckedConnection]
     diagnostics: tuple[Diagnostic, ...]
+    plain: PlainFacts | None = None
+    """The neurons that are held in columns."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -48,33 +52,51 @@ class Report:
             more = f"\n  … and {len(self.errors) - 5} more" if len(self.errors) > 5 else ""
             count = f"{len(self.errors)} error{'s' if len(self.errors) > 1 else ''}"
             raise NotWellFormed(f"the drawing {self.drawing.name!r} has {count}:\n{first}{more}")
+        if self.plain is not None:
+            return plain_network(self.drawing, self.plain, self.capsules, self.connections)
         return Network(self.drawing, self.capsules, self.connections, self.inputs, self.outputs)
+
+    @property
+    def capsule_count(self) -> int:
+        """Count the capsules, neurons in columns among them; those that stand for elements of capsules are not."""
+        count = len(self.drawing.capsules)
+        return count if self.plain is None else count + self.plain.neurons - sum(n for _, n in self.plain.spans)
+
+    @property
+    def connection_count(self) -> int:
+        """Count the connections, those in columns among them."""
+        return len(self.drawing.connections) + (len(self.plain.columns.back) if self.plain else 0)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The capsules that nothing enters."""
+        if self.plain is not None:
+            return tuple(map(self.plain.name, self.plain.inputs))
         return self.graph.inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The capsules that nothing leaves; a network of one capsule gives that capsule."""
+        if self.plain is not None:
+            return tuple(map(self.plain.name, self.plain.outputs))
         return self.graph.outputs or self.graph.inputs
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """The capsules in between."""
         ends = {*self.inputs, *self.outputs}
-        return tuple(id for id in self.capsules if id not in ends)
+        neurons = self.plain.own_neurons if self.plain is not None else ()
+        return tuple(id for id in (*neurons, *self.drawing.capsules) if id not in ends)
 
     @property
     def depth(self) -> int:
         """The number of layers without the input layer."""
-        return self.graph.depth
+        return self.graph.depth if self.plain is None else self.plain.depth
 
     @cached_property
     def weights(self) -> dict[str, WeightRecord]:
         """Every stored weight by name, tied ones once, as far as they are known."""
-        return Network(self.drawing, self.capsules, self.connections, self.inputs, self.outputs).weights
+        return Network(self.drawing, self.capsules, self.connections, (), (), self.plain).weights
 
     @property
     def parameters(self) -> int:
@@ -84,16 +106,20 @@ class Report:
     @property
     def frozen_parameters(self) -> int:
         """Count the stored numbers that training leaves alone."""
-        return sum(weight.structure.elements for weight in self.weights.values() if not weight.trainable)
+        fixed = self.plain.fixed if self.plain is not None else 0
+        return fixed + sum(weight.structure.elements for weight in self.weights.values() if not weight.trainable)
 
     @property
     def multiply_adds(self) -> int:
         """Count the multiply-adds of all connections for one sample."""
-        return sum(connection.multiply_adds for connection in self.connections.values())
+        plain = len(self.plain.columns.back) if self.plain is not None else 0
+        return plain + sum(connection.multiply_adds for connection in self.connections.values())
 
     def activation_bytes(self, batch: int = 1) -> int:
         """Count the bytes that the outputs of all capsules take for a batch."""
-        return batch * sum(capsule.output.bytes for capsule in self.capsules.values() if capsule.output)
+        plain = self.plain.activation_bytes() if self.plain is not None else 0
+        drawn = (capsule for id, capsule in self.capsules.items() if id in self.drawing.capsules)
+        return batch * (plain + sum(capsule.output.bytes for capsule in drawn if capsule.output))
 
     def to_json(self, batch: int = 1) -> dict[str, Any]:
         """Describe the report as one JSON object."""
@@ -102,10 +128,10 @@ class Report:
             "name": self.drawing.name,
             "well_formed": self.well_formed,
             "kind": kind.kind if kind else None,
-            "layers": [list(layer) for layer in kind.layers] if kind and kind.kind == "layered" else None,
+            "layers": self._layers(),
             "witness": kind.witness.to_json() if kind and kind.witness else None,
-            "capsules": len(self.capsules),
-            "connections": len(self.connections),
+            "capsules": self.capsule_count,
+            "connections": self.connection_count,
             "inputs": list(self.inputs),
             "outputs": list(self.outputs),
             "hidden": list(self.hidden),
@@ -120,6 +146,13 @@ class Report:
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }
 
+    def _layers(self) -> list[list[str]] | list[int] | None:
+        """Give the layers by their capsules' names; of neurons in columns only their numbers."""
+        kind = self.classification
+        if kind is None or kind.kind != "layered":
+            return None
+        return [list(layer) for layer in kind.layers] if self.plain is None else self.plain.layer_sizes()
+
     def _structures(self) -> dict[str, Any]:
         def show(structure: Structure | None) -> dict[str, object] | None:
             return structure.to_json() if structure else None
@@ -133,6 +166,7 @@ class Report:
                 "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
             }
             for capsule in self.capsules.values()
+            if capsule.id in self.drawing.capsules
         }
         connections = {
             connection.id: {
@@ -149,5 +183,6 @@ class Report:
                 "multiply_adds": connection.multiply_adds,
             }
             for connection in self.connections.values()
+            if connection.id in self.drawing.connections
         }
         return {"capsules": capsules, "connections": connections}

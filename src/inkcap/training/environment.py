@@ -3,12 +3,13 @@
 import os
 import platform
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from inkcap.training.errors import TrainingError
+from inkcap.training.facts import NetworkFacts
 
 if TYPE_CHECKING:
     import torch
@@ -36,13 +37,17 @@ def prepare_environment() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
-def choose_device(name: str, dtypes: Sequence[str]) -> "torch.device":
+def choose_device(name: str, facts: NetworkFacts) -> "torch.device":
     """Choose where to compute: "auto" takes cuda, then mps, then cpu, whichever is there and knows the types."""
     import torch
 
     cuda = torch.cuda.is_available()
     mps = torch.backends.mps.is_available()
-    doubles = "float64" in dtypes
+    doubles = "float64" in facts.dtypes()
+    if facts.compiled:
+        if name not in ("auto", "cpu"):
+            raise TrainingError(f"recipe.device: plain neurons compute on the cpu, not on {name}; give auto or cpu.")
+        return torch.device("cpu")
     if name == "auto":
         return torch.device("cuda" if cuda else "mps" if mps and not doubles else "cpu")
     if name == "cuda" and not cuda:

@@ -95,7 +95,7 @@ def evaluate(
                 f"the run {opened.run.id} knows the classes {_few(classes)} of {output!r}, but {dataset.name} has "
                 f"{_few(found)}; give data with the same classes in the same order."
             )
-    device = choose_device(opened.recipe.device, opened.facts.dtypes())
+    device = choose_device(opened.recipe.device, opened.facts)
     with steady(opened.recipe.seed, opened.recipe.threads, device):
         opened.module.to(device)
         batches = make_batches(chosen, opened.facts, fit, opened.preparation, opened.recipe, device)

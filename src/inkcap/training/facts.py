@@ -14,6 +14,8 @@ class CapsuleFacts:
     symbol: str
     shape: tuple[int, ...]
     dtype: str = "float32"
+    elements: tuple[str, ...] = ()
+    """The names of the neurons that make up the vector, where they have names."""
 
     @property
     def classes(self) -> int:
@@ -37,6 +39,8 @@ class NetworkFacts:
 
     inputs: tuple[CapsuleFacts, ...]
     outputs: tuple[CapsuleFacts, ...]
+    compiled: bool = False
+    """Whether kernels for the processor compute it."""
 
     def output(self, name: str) -> CapsuleFacts:
         """Give one output by name."""
@@ -53,6 +57,15 @@ def facts_of(network: Network) -> NetworkFacts:
     def facts(name: str) -> CapsuleFacts:
         capsule = network.capsules[name]
         structure = structure_of(capsule)
-        return CapsuleFacts(name, capsule.symbol, tuple(structure.sizes), structure.dtype)
+        return CapsuleFacts(name, capsule.symbol, tuple(structure.sizes), structure.dtype, elements.get(name, ()))
 
-    return NetworkFacts(tuple(map(facts, network.inputs)), tuple(map(facts, network.outputs)))
+    elements: dict[str, tuple[str, ...]] = {}
+    if network.plain is not None and network.plain.names:
+        ends = (network.plain.inputs, network.plain.outputs)
+        elements = {
+            name: tuple(map(network.plain.name, vertices))
+            for name, vertices in zip((*network.inputs, *network.outputs), ends, strict=True)
+        }
+    return NetworkFacts(
+        tuple(map(facts, network.inputs)), tuple(map(facts, network.outputs)), network.plain is not None
+    )

@@ -8,7 +8,7 @@ import torch
 
 from inkcap.drawing import from_text
 from inkcap.engine import build, load_weights
-from inkcap.network import check
+from inkcap.network import as_plain, check
 from inkcap.recipes import Recipe, RunFolder, RunFolderError
 from inkcap.recipes.runfolder import WeightsName
 from inkcap.training.data import Fit, Preparation
@@ -48,7 +48,7 @@ def open_run(run: RunFolder | Path | str, weights: WeightsName = "best", logits:
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
     file = folder.weights_file(weights)
     recipe = folder.recipe()
-    network = check(from_text(folder.drawing_text())).network
+    network = as_plain(check(from_text(folder.drawing_text())).network)
     facts = facts_of(network)
     outputs = [output.name for output in facts.outputs]
     if sorted(loss.output for loss in recipe.losses) != sorted(outputs) or any(

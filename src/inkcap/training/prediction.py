@@ -76,7 +76,7 @@ def predict(
     opened = open_run(run, weights)
     arrays = _by_input(opened, inputs)
     samples = len(arrays[0])
-    device = choose_device(opened.recipe.device, opened.facts.dtypes())
+    device = choose_device(opened.recipe.device, opened.facts)
     found: list[list[Tensor]] = [[] for _ in opened.facts.outputs]
     with steady(opened.recipe.seed, opened.recipe.threads, device), torch.no_grad():
         opened.module.to(device)
@@ -108,6 +108,11 @@ def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any
                 f"{opened.run.id} has {len(names)} inputs ({', '.join(names)}); give one array for each."
             )
         arrays = [_as_array(opened, names[0], inputs)]
+    elif len(names) == 1 and set(inputs) == set(elements := opened.facts.inputs[0].elements):
+        columns = [_as_array(opened, name, inputs[name]).reshape(-1) for name in elements]
+        if len({len(column) for column in columns}) != 1:
+            raise TrainingError(f"{opened.run.id}: every input needs the same number of samples, at least one.")
+        arrays = [np.stack(columns, axis=1)]
     else:
         given = {str(name): _as_array(opened, str(name), values) for name, values in inputs.items()}
         of_data = {data: name for name, data in opened.fit.inputs.items()}

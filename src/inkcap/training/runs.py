@@ -12,7 +12,7 @@ from torch import Tensor
 
 from inkcap.drawing import Drawing, to_text
 from inkcap.engine import build, initialise, load_weights, weights_of
-from inkcap.network import Network, check
+from inkcap.network import Network, as_plain, check
 from inkcap.recipes import (
     DataSpec,
     MetricWriter,
@@ -100,13 +100,13 @@ def train(
     if isinstance(recipe, str):
         recipe = Recipe(DataSpec(recipe))
     report = check(drawing)
-    network = report.network
+    network = as_plain(report.network)
     facts = facts_of(network)
     material = gather(recipe, facts, folder, progress)
     paced = complete_pace(material.recipe, report.parameters, len(material.training))
     material = replace(material, recipe=paced)
     monitor = _monitor(material)
-    device = choose_device(recipe.device, facts.dtypes())
+    device = choose_device(recipe.device, facts)
     with steady(recipe.seed, recipe.threads, device) as threads:
         module, borrowed = _built(network, material, folder)
         learning, buffers = freeze(module, _weight_paths(module), recipe.freeze)

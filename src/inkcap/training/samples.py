@@ -11,7 +11,7 @@ from inkcap.training.data import load_one_input
 from inkcap.training.data.scaling import Scaling
 from inkcap.training.errors import TrainingError
 from inkcap.training.opened import OpenedRun, open_run
-from inkcap.training.spreading import capsule_order, columns_of
+from inkcap.training.spreading import capsule_order, columns_of, element_order
 
 
 def read_samples(
@@ -28,10 +28,12 @@ def read_samples(
     if len(names) > 1 and Path(source).suffix.lower() != ".npz":
         return _columns(opened, names, source, folder)
     keys = names if len(names) > 1 else [""]
-    return {
+    read = {
         name: load_one_input(source, opened.preparation, folder=folder, name=name, resize=resize, table=table, key=key)
         for name, key in zip(names, keys, strict=True)
     }
+    order = element_order(opened.facts.inputs, columns_of(opened.manifest, "features"))
+    return {name: values[:, order] for name, values in read.items()} if order else read
 
 
 def _columns(opened: OpenedRun, names: list[str], source: str, folder: Path | None) -> dict[str, NDArray[Any]]:

@@ -25,6 +25,14 @@ def capsule_order(names: Sequence[str], columns: Sequence[str]) -> list[str]:
     return list(columns if sorted(columns) == sorted(names) else names)
 
 
+def element_order(capsules: Sequence[CapsuleFacts], columns: Sequence[str]) -> list[int]:
+    """Give for every neuron of a vector the column of its name; nothing where they stand in order, or are others."""
+    names = capsules[0].elements if len(capsules) == 1 else ()
+    if tuple(columns) == names or sorted(columns) != sorted(names):
+        return []
+    return [list(columns).index(name) for name in names]
+
+
 def spread(dataset: Dataset, facts: NetworkFacts) -> tuple[Dataset, list[str]]:
     """Spread one input over inputs of one value each, and one measured target over such outputs, with notes."""
     inputs, said = _spread(dataset.inputs, facts.inputs, columns_of(dataset.manifest, "features"), "inputs")
@@ -33,12 +41,37 @@ def spread(dataset: Dataset, facts: NetworkFacts) -> tuple[Dataset, list[str]]:
     outputs = facts.outputs if measured else ()
     targets, more = _spread(dataset.targets, outputs, columns_of(dataset.manifest, "targets"), "outputs")
     if not said and not more:
-        return dataset, []
+        return _by_names(dataset, facts)
     test = None if dataset.test is None else spread(dataset.test, facts)[0]
     ranges = {} if said else dataset.ranges
     if said and len(dataset.ranges) == 1:
         ranges = dict.fromkeys(inputs, next(iter(dataset.ranges.values())))
     return replace(dataset, inputs=inputs, targets=targets, ranges=ranges, test=test), [*said, *more]
+
+
+def _by_names(dataset: Dataset, facts: NetworkFacts) -> tuple[Dataset, list[str]]:
+    """Put the columns of a table into the order of the neurons that have their names."""
+    parts: dict[str, dict[str, NDArray[Any]]] = {}
+    notes: list[str] = []
+    for word, kind, arrays, capsules in (
+        ("inputs", "features", dataset.inputs, facts.inputs),
+        ("outputs", "targets", dataset.targets, facts.outputs),
+    ):
+        columns = columns_of(dataset.manifest, kind)
+        parts[word] = arrays
+        names = capsules[0].elements if len(capsules) == 1 else ()
+        if len(arrays) > 1 and set(arrays) == set(names) and all(values[0].size == 1 for values in arrays.values()):
+            parts[word] = {capsules[0].name: np.stack([arrays[name].reshape(-1) for name in names], axis=1)}
+            notes.append(f"The {len(names)} {word} of the data go to the neurons of their names.")
+            continue
+        order = element_order(capsules, columns)
+        if order and len(arrays) == 1:
+            parts[word] = {name: np.ascontiguousarray(values[:, order]) for name, values in arrays.items()}
+            notes.append(f"The {len(order)} columns go to the {word} by their names.")
+    if not notes:
+        return dataset, []
+    test = None if dataset.test is None else _by_names(dataset.test, facts)[0]
+    return replace(dataset, inputs=parts["inputs"], targets=parts["outputs"], test=test), notes
 
 
 def _spread(

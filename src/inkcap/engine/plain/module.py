@@ -38,19 +38,28 @@ class PlainModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the outputs."""
-        if x.dtype != self.weight.dtype or x.device.type != "cpu" or self.weight.device.type != "cpu":
-            raise PlainError(
-                f"plain networks compute on the CPU in their weights' type, {self.weight.dtype}; "
-                f"the samples are {x.dtype} on {x.device}"
-            )
-        if x.ndim != 2 or x.shape[1] != self.network.inputs.size:
-            raise PlainError(
-                f"x: has the shape {tuple(x.shape)}, the network needs (samples, {self.network.inputs.size})"
-            )
-        contracted = self.network.contracts(x.shape[0], self.contract)
-        function = _DenseFunction if contracted else _SparseFunction
-        apply = cast("Callable[..., Tensor]", function.apply)  # torch leaves its types open
-        return apply(x, self.weight, self.bias, self.network, self.threads)
+        return run_plain(self.network, x, self.weight, self.bias, self.threads, self.contract)
+
+
+def run_plain(
+    network: PlainNetwork,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    threads: int | None = None,
+    contract: bool | None = None,
+) -> Tensor:
+    """Compute the outputs from parameters that torch may follow back to where they come from."""
+    if x.dtype != weight.dtype or x.device.type != "cpu" or weight.device.type != "cpu":
+        raise PlainError(
+            f"plain networks compute on the CPU in their weights' type, {weight.dtype}; "
+            f"the samples are {x.dtype} on {x.device}"
+        )
+    if x.ndim != 2 or x.shape[1] != network.inputs.size:
+        raise PlainError(f"x: has the shape {tuple(x.shape)}, the network needs (samples, {network.inputs.size})")
+    function = _DenseFunction if network.contracts(x.shape[0], contract) else _SparseFunction
+    apply = cast("Callable[..., Tensor]", function.apply)  # torch leaves its types open
+    return apply(x, weight, bias, network, threads)
 
 
 class _SparseFunction(torch.autograd.Function):
