@@ -53,6 +53,7 @@ def train(
     normalise_targets: Annotated[bool | None, typer.Option(help=HELP["normalise_targets"])] = None,
     resize: Annotated[str | None, typer.Option(help=HELP["resize"])] = None,
     augment: Annotated[str | None, typer.Option(help=HELP["augment"])] = None,
+    feed: Annotated[str | None, typer.Option(metavar="CAPSULE=NAME", help=HELP["feed"])] = None,
     loss: Annotated[
         list[str] | None,
         typer.Option(metavar="[OUTPUT=]KIND[*WEIGHT]", help=f"Loss of an output: {', '.join(LOSSES)}. Repeatable."),

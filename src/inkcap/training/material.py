@@ -28,6 +28,7 @@ from inkcap.training.data import (
 from inkcap.training.data.download import Progress
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
+from inkcap.training.feeding import Feed, fed, find_feed, notes_of, prepare_fed, show_feed
 from inkcap.training.spreading import spread
 from inkcap.training.targets import TargetKind, encode_target, target_kind
 
@@ -80,17 +81,19 @@ class Material:
 
 def load_for(
     spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
-) -> tuple[Dataset, list[str]]:
-    """Load and check data, with the names of the network where the data's own do not match."""
+) -> tuple[Dataset, Feed, list[str]]:
+    """Load and check data, with the names of the network where the data's own do not match, and what is fed."""
     dataset = load(spec.name, _as_text(spec.options), folder, progress=progress, resize=spec.resize)
     notes = validate(dataset)
     dataset, said = spread(dataset, facts)
-    notes += said
+    feed = find_feed(spec.feed, dataset, facts)
+    dataset = fed(dataset, facts, feed)
+    notes += [*said, *notes_of(feed, facts)]
     renamed = _renamed(dataset, facts)
     if renamed is not dataset:
         notes.append("The names of the data and of the drawing differ, so they are matched by their order.")
     resize = parse_size(spec.resize) if spec.resize else None
-    return Preparation(resize=resize).resized(renamed), notes
+    return Preparation(resize=resize).resized(renamed), feed, notes
 
 
 def fitted(dataset: Dataset, facts: NetworkFacts) -> Fit:
@@ -103,11 +106,12 @@ def fitted(dataset: Dataset, facts: NetworkFacts) -> Fit:
 def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress | None = None) -> Material:
     """Gather everything that a training needs of its data, or say what does not fit."""
     augmentation = Augmentation.parse(recipe.data.augment)
-    dataset, notes = load_for(recipe.data, facts, folder, progress)
+    dataset, feed, notes = load_for(recipe.data, facts, folder, progress)
     if augmentation:
         augmentation.check(dataset)
     fit = fitted(dataset, facts)
     arrays = {output.name: dataset.targets[fit.outputs[output.name]] for output in facts.outputs}
+    recipe = replace(recipe, data=replace(recipe.data, feed=show_feed(feed)))
     chosen = complete_losses(recipe, {o.name: target_kind(arrays[o.name], o) for o in facts.outputs})
     losses = {loss.output: loss.kind for loss in chosen.losses}
     targets: dict[str, TargetKind] = {
@@ -120,6 +124,7 @@ def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress
         normalise=_normalisation(recipe.data, facts),
         normalise_targets=recipe.data.normalise_targets,
     ).fit(training)
+    preparation = prepare_fed(preparation, facts, feed, training)
     return Material(
         facts=facts,
         recipe=chosen,
@@ -174,7 +179,10 @@ def target_scales(facts: NetworkFacts, fit: Fit, preparation: Preparation) -> di
     for output in facts.outputs:
         scaling = preparation.targets.get(fit.outputs[output.name])
         if scaling is not None:
-            scales[output.name] = torch.tensor(scaling.scale, dtype=torch.float32)
+            # One number for all, one a column, or one a channel of images, spread over the channel.
+            after = (1,) * (len(scaling.shape) - 1)
+            scale = torch.tensor(scaling.scale, dtype=torch.float32).reshape(-1, *after)
+            scales[output.name] = scale.expand(scaling.shape).reshape(output.shape) if after else scale
     return scales
 
 

@@ -14,6 +14,7 @@ from inkcap.recipes import RunFolder
 from inkcap.recipes.runfolder import WeightsName
 from inkcap.training.environment import choose_device, steady
 from inkcap.training.errors import TrainingError
+from inkcap.training.feeding import parse_feed
 from inkcap.training.losses import to_probabilities
 from inkcap.training.material import prepared_input
 from inkcap.training.opened import OpenedRun, open_run
@@ -102,6 +103,10 @@ def predict(
 
 def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
     names = [capsule.name for capsule in opened.facts.inputs]
+    fed = parse_feed(opened.recipe.data.feed)
+    asked = [name for name in names if name not in fed]
+    if not isinstance(inputs, Mapping) and len(asked) == 1 < len(names):
+        inputs = {asked[0]: inputs}
     if not isinstance(inputs, Mapping):
         if len(names) != 1:
             raise TrainingError(
@@ -117,6 +122,11 @@ def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any
         given = {str(name): _as_array(opened, str(name), values) for name, values in inputs.items()}
         of_data = {data: name for name, data in opened.fit.inputs.items()}
         given = {name if name in names else of_data.get(name, name): values for name, values in given.items()}
+        count = max((len(values) for values in given.values() if values.ndim), default=0)
+        for capsule in opened.facts.inputs:
+            if capsule.name in fed and capsule.name not in given:
+                # Labels are what is asked for: without them a network goes by what it finds itself.
+                given[capsule.name] = np.zeros((count, *capsule.shape), np.float32)
         if set(given) != set(names):
             shown = ", ".join(sorted(given)) or "none"
             raise TrainingError(f"{opened.run.id} has the inputs {', '.join(names)}, but these were given: {shown}.")
@@ -170,8 +180,9 @@ def _read(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
     if kind == "numbers":
         target = opened.fit.outputs[output.name]
         if target in opened.preparation.targets:
-            flat = values.reshape(len(values), -1)
-            values = opened.preparation.restore_targets(flat, target).reshape(values.shape)
+            shape = opened.preparation.targets[target].shape
+            shaped = values.reshape(len(values), *(shape if len(shape) > 1 else (-1,)))
+            values = opened.preparation.restore_targets(shaped, target).reshape(values.shape)
         return OutputPrediction(output.name, kind, "numbers", values, None, ())
     meaning = "probabilities" if loss in ("cross-entropy", "binary-cross-entropy") else "scores"
     labels = values.argmax(axis=1) if kind == "classes" else (values > 0.5)

@@ -10,6 +10,7 @@ from inkcap.recipes import RunFolder
 from inkcap.training.data import load_one_input
 from inkcap.training.data.scaling import Scaling
 from inkcap.training.errors import TrainingError
+from inkcap.training.feeding import parse_feed
 from inkcap.training.opened import OpenedRun, open_run
 from inkcap.training.spreading import capsule_order, columns_of, element_order
 
@@ -23,7 +24,8 @@ def read_samples(
     numbers and tables do as well: a column an input.
     """
     opened = open_run(run)
-    names = list(opened.fit.inputs.values())
+    fed = parse_feed(opened.recipe.data.feed)
+    names = [data for capsule, data in opened.fit.inputs.items() if capsule not in fed]
     table = opened.manifest.get("table")
     if len(names) > 1 and Path(source).suffix.lower() != ".npz":
         return _columns(opened, names, source, folder)
