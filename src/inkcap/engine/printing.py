@@ -127,7 +127,7 @@ class _Printer:
             lines.append(f"self.{attribute} = nn.Parameter(torch.zeros({tuple(structure.shape)}{dtype}))")
         # Places of numbers belong to the module, so that they go to its device, and are no weights.
         for index, name in self.indices.items():
-            lines.append(f'self.register_buffer("{name}", torch.tensor({list(index)}), persistent=False)')
+            lines.append(f'self.register_buffer("{name}", torch.tensor({_numbers(index)}), persistent=False)')
         return lines
 
     def forward(self) -> list[str]:
@@ -144,8 +144,11 @@ class _Printer:
             owner = self.program.owners[step.target]
             is_output = capsule_of.get(step.target) == owner
             if is_output or uses.get(step.target, 0) > 1 or step.target in self.lowered.returned:
-                title = "entries" if step.target in placed else "total"
-                name = self.identifiers.of(owner if is_output else f"{owner} {title}")
+                if step.target in placed:
+                    # Several connections into one capsule each have entries of their own.
+                    name = self.identifiers.fresh(f"{owner} entries")
+                else:
+                    name = self.identifiers.of(owner if is_output else f"{owner} total")
                 lines.append(f"        {name} = {printed.text}  # {show_shape(step.shape)}")
                 printed = Printed(name)
             self.expressions[step.target] = printed
@@ -177,6 +180,16 @@ class _Printer:
         if number in self.weight_of:
             return Printed(f"self.{self.lowered.parameters[self.weight_of[number]]}")
         return self.expressions[number]
+
+
+LONG_LIST = 1000
+"""From so many numbers on a list is printed as one text: Python reads that at once, whatever its length."""
+
+
+def _numbers(index: tuple[int, ...]) -> str:
+    if len(index) < LONG_LIST:
+        return str(list(index))
+    return f'[int(n) for n in "{" ".join(map(str, index))}".split()]'
 
 
 def _name_indices(lowered: Lowered) -> dict[tuple[int, ...], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -64,6 +65,12 @@ def _problems(shape: Shape, attributes: Attributes) -> Iterator[Problem]:
                 f"{name}[{place}] is {numbers[place]}, but the {side} is {size}: give a number from 0 to {size - 1}",
                 {name: numbers[place], side: size},
             )
+    if len(set(zip(rows, columns, strict=True))) < len(rows):
+        (row, column), times = Counter(zip(rows, columns, strict=True)).most_common(1)[0]
+        yield _mismatch(
+            f"the entry ({row}, {column}) is listed {times} times; list it once, or draw a second sparse connection",
+            {"row": row, "column": column, "times": times},
+        )
     if share and len(share) != len(rows):
         yield _mismatch(
             f"share has {len(share)} numbers for {len(rows)} entries; give one for each, or none at all",
@@ -72,7 +79,7 @@ def _problems(shape: Shape, attributes: Attributes) -> Iterator[Problem]:
     elif share and len(used := set(share)) <= (most := max(share)):
         missing = next(number for number in range(most) if number not in used)
         yield _mismatch(
-            f"share goes up to {most}, but no entry uses number {missing}; number the shared weights from 0 without gaps",
+            f"share goes up to {most}, but no entry uses {missing}; number the shared weights from 0 without gaps",
             {"share": most, "missing": missing},
         )
 
@@ -111,7 +118,7 @@ SPARSE = ConnectionSymbol(
     samples=(
         Sample({"height": 3, **_ENTRIES}, (4,)),
         Sample({**_ENTRIES, "share": (0, 1, 0, 1)}, (4,), front=(3,)),
-        Sample({"height": 2, "rows": (1, 1), "columns": (0, 0)}, (1,)),
+        Sample({"height": 2, "rows": (1,), "columns": (0,), "trainable": False}, (1,)),
     ),
     refusals=(
         Refusal(_ENTRIES, (4,), "missing-attribute"),
@@ -120,6 +127,7 @@ SPARSE = ConnectionSymbol(
         Refusal({"height": 2, **_ENTRIES}, (4,), "structure-mismatch"),
         Refusal({"height": 3, **_ENTRIES}, (3,), "structure-mismatch"),
         Refusal({"height": 3, "rows": (0, 1), "columns": (0,)}, (4,), "structure-mismatch"),
+        Refusal({"height": 3, "rows": (0, 1, 0), "columns": (2, 1, 2)}, (4,), "structure-mismatch"),
         Refusal({"height": 3, **_ENTRIES, "share": (0, 1)}, (4,), "structure-mismatch"),
         Refusal({"height": 3, **_ENTRIES, "share": (0, 1, 3, 0)}, (4,), "structure-mismatch"),
         Refusal({"height": 3, **_ENTRIES}, (4,), "structure-mismatch", front=(5,)),
