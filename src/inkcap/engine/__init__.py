@@ -2,6 +2,7 @@
 
 from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
 from inkcap.engine.contraction import Contraction, contract
+from inkcap.engine.conversions import prove_contraction, prove_expansion
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
 from inkcap.engine.expansion import Expansion, expand
 from inkcap.engine.gathering import ContractionError
@@ -27,6 +28,8 @@ __all__ = [
     "load_weights",
     "named_weights",
     "print_module",
+    "prove_contraction",
+    "prove_expansion",
     "run_backwards",
     "run_on_numpy",
     "run_on_torch",
