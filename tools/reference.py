@@ -44,8 +44,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _sizes(shape: Sequence[Any], *, reading: bool = True) -> str:
-    ordered = to_reading_order(tuple(shape)) if reading else tuple(shape)
-    texts = [str(size) for size in ordered]
+    texts = [str(size) for size in (to_reading_order(tuple(shape)) if reading else shape)]
     return " × ".join(f"({t})" if len(texts) > 1 and ("+" in t or "−" in t) else t for t in texts) or "a scalar"
 
 
@@ -73,7 +72,7 @@ def _named_attributes(declared: tuple[Attribute, ...], *, everything: bool) -> d
 def _attribute_rows(declared: tuple[Attribute, ...]) -> Iterator[tuple[str, ...]]:
     for a in declared:
         kind = " · ".join(f"`{choice}`" for choice in a.choices) if a.choices else a.kind
-        default = a.default if not isinstance(a.default, tuple) else "×".join(map(str, a.default))
+        default = a.default if not isinstance(a.default, tuple) else "×".join(map(str, a.default)) or "none"
         default = str(default).lower() if isinstance(default, bool) else default
         state = "inferred" if a.inferred else "**required**" if a.required else f"`{default}`"
         yield f"`{a.name}`", a.letter, kind, state, a.help
@@ -150,6 +149,7 @@ def _traced_ends(symbol: ConnectionSymbol, pair: tuple[int, int], *, everything:
     if pair[1] > 1 and pair[0] != pair[1]:
         primed = tuple(named(f"{size}′") for size in general_shape(pair[1]))
         attributes |= {a.name: primed for a in symbol.attributes if a.kind == "shape"}
+    attributes |= {a.name: symbol.samples[0].attributes.get(a.name, ()) for a in symbol.attributes if a.kind == "list"}
     # A symbol that knows its back end from its weight names it so: the full connection takes N numbers.
     told = symbol.back((None,) * len(back), attributes) if symbol.back else ()
     if len(told) == len(back):

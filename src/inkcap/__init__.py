@@ -12,7 +12,7 @@ from inkcap.structures.lazy import later
 from inkcap.zoo import draw
 
 if TYPE_CHECKING:
-    from inkcap.engine import build, source_of
+    from inkcap.engine import build, contract, expand, source_of
     from inkcap.training import evaluate, predict, train
 
 __version__ = "0.1.0"
@@ -22,7 +22,9 @@ __getattr__ = later(
     __name__,
     {
         "build": "inkcap.engine",
+        "contract": "inkcap.engine",
         "evaluate": "inkcap.training",
+        "expand": "inkcap.engine",
         "predict": "inkcap.training",
         "source_of": "inkcap.engine",
         "train": "inkcap.training",
@@ -40,8 +42,10 @@ __all__ = [
     "Structure",
     "build",
     "check",
+    "contract",
     "draw",
     "evaluate",
+    "expand",
     "load_drawing",
     "predict",
     "save_drawing",

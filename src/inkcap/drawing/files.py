@@ -53,7 +53,7 @@ def to_text(drawing: Drawing) -> str:
 
 def from_text(text: str) -> Drawing:
     """Read a drawing from JSON text; whatever is wrong is refused with its place."""
-    if len(text) > limits.FILE_BYTES and '"plain"' not in text:
+    if len(text) > limits.FILE_BYTES and '"plain"' not in text and '"sparse"' not in text:
         raise DrawingError(f"the file is larger than {limits.FILE_BYTES // 2**20} MiB")
     document = decode(text)
     if not isinstance(document, dict):

@@ -1,9 +1,9 @@
 """Limits of a drawing file, in one place: a person never meets them, a bomb always does."""
 
 FILE_BYTES = 16 * 2**20
-"""A drawing without a ``plain`` block."""
+"""A drawing without a ``plain`` block or sparse connections."""
 PLAIN_FILE_BYTES = 256 * 2**20
-"""A drawing with a columnar ``plain`` block."""
+"""A drawing with a columnar ``plain`` block or sparse connections."""
 PLAIN_CONNECTIONS = 5_000_000
 """Enough for LeNet with every convolution drawn connection by connection: 4,267,008."""
 CAPSULES = 20_000

@@ -1,7 +1,12 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
 from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
+from inkcap.engine.contraction import Contraction, contract
+from inkcap.engine.conversions import prove_contraction, prove_expansion
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
+from inkcap.engine.expansion import Expansion, expand
+from inkcap.engine.gathering import ContractionError
+from inkcap.engine.patterns import ExpansionError
 from inkcap.engine.printing import FORMS, print_module
 from inkcap.engine.reference import REFERENCE
 from inkcap.engine.torch_operations import TORCH
@@ -10,13 +15,21 @@ __all__ = [
     "FORMS",
     "REFERENCE",
     "TORCH",
+    "Contraction",
+    "ContractionError",
+    "Expansion",
+    "ExpansionError",
     "WeightsError",
     "build",
+    "contract",
     "dense_matrix",
+    "expand",
     "initialise",
     "load_weights",
     "named_weights",
     "print_module",
+    "prove_contraction",
+    "prove_expansion",
     "run_backwards",
     "run_on_numpy",
     "run_on_torch",

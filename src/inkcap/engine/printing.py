@@ -57,6 +57,10 @@ def _reshape(step: Step, x: Printed) -> Printed:
     return Printed(f"{x.tight}.reshape(-1, {', '.join(map(str, shape))})")
 
 
+def _place(step: Step, x: Printed, index: Printed) -> Printed:
+    return Printed(f"{x.text}.new_zeros(len({x.text}), {step.attributes['size']}).index_add(1, {index.text}, {x.text})")
+
+
 FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "add": lambda step, v: Printed(f"{v[0].text} + {v[1].text}", loose=True),
     "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
@@ -66,6 +70,8 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "flip": lambda step, v: Printed(f"{v[0].tight}.flip({tuple(range(-step.attributes['axes'], 0))})"),
     "window_max": lambda step, v: _window_max(step, v[0]),
     "reshape": lambda step, v: _reshape(step, v[0]),
+    "take": lambda step, v: Printed(f"{v[0].tight}[..., {v[1].text}]"),
+    "place": lambda step, v: _place(step, *v),
     "relu": lambda step, v: Printed(f"F.relu({v[0].text})"),
     "sigmoid": lambda step, v: Printed(f"torch.sigmoid({v[0].text})"),
     "tanh": lambda step, v: Printed(f"torch.tanh({v[0].text})"),
@@ -105,6 +111,7 @@ class _Printer:
         self.weight_of = {number: name for name, number in self.program.weights.items()}
         self.expressions: dict[int, Printed] = {}
         self.arguments: list[str] = []
+        self.indices = _name_indices(lowered)
         for id, number in self.program.inputs.items():
             name = self.identifiers.of(id)
             self.arguments.append(name)
@@ -118,11 +125,15 @@ class _Printer:
             structure = weights[name].structure
             dtype = "" if structure.dtype == "float32" else f", dtype=torch.{structure.dtype}"
             lines.append(f"self.{attribute} = nn.Parameter(torch.zeros({tuple(structure.shape)}{dtype}))")
+        # Places of numbers belong to the module, so that they go to its device, and are no weights.
+        for index, name in self.indices.items():
+            lines.append(f'self.register_buffer("{name}", torch.tensor({_numbers(index)}), persistent=False)')
         return lines
 
     def forward(self) -> list[str]:
         """Print the forward function: one line a capsule, its structure behind it."""
         uses = self._count_uses()
+        placed = {number for s in self.lowered.steps if s.operation.name == "place" for number in s.arguments}
         capsule_of: dict[int, str] = {}
         for id, number in self.program.outputs.items():
             capsule_of.setdefault(number, id)
@@ -133,7 +144,11 @@ class _Printer:
             owner = self.program.owners[step.target]
             is_output = capsule_of.get(step.target) == owner
             if is_output or uses.get(step.target, 0) > 1 or step.target in self.lowered.returned:
-                name = self.identifiers.of(owner if is_output else f"{owner} total")
+                if step.target in placed:
+                    # Several connections into one capsule each have entries of their own.
+                    name = self.identifiers.fresh(f"{owner} entries")
+                else:
+                    name = self.identifiers.of(owner if is_output else f"{owner} total")
                 lines.append(f"        {name} = {printed.text}  # {show_shape(step.shape)}")
                 printed = Printed(name)
             self.expressions[step.target] = printed
@@ -147,7 +162,8 @@ class _Printer:
         for step in self.lowered.steps:
             # A bias that a layer adds is no step of the printed program, so it does not use its sum.
             for argument in () if step.target in self.lowered.aliases else step.arguments:
-                uses[argument] = uses.get(argument, 0) + 1
+                # What is placed is written three times: it gets a line of its own.
+                uses[argument] = uses.get(argument, 0) + (3 if step.operation.name == "place" else 1)
         return uses
 
     def _expression(self, step: Step) -> Printed:
@@ -156,12 +172,37 @@ class _Printer:
             x = step.arguments[1 if layer.kind == "Linear" else 0]
             return Printed(f"self.{layer.identifier}({self.expressions[x].text})")
         arguments = [self._argument(number) for number in step.arguments]
+        if "index" in step.attributes:
+            arguments.append(Printed(f"self.{self.indices[step.attributes['index']]}"))
         return FORMS[step.operation.name](step, arguments)
 
     def _argument(self, number: int) -> Printed:
         if number in self.weight_of:
             return Printed(f"self.{self.lowered.parameters[self.weight_of[number]]}")
         return self.expressions[number]
+
+
+LONG_LIST = 1000
+"""From so many numbers on a list is printed as one text: Python reads that at once, whatever its length."""
+
+
+def _numbers(index: tuple[int, ...]) -> str:
+    if len(index) < LONG_LIST:
+        return str(list(index))
+    return f'[int(n) for n in "{" ".join(map(str, index))}".split()]'
+
+
+def _name_indices(lowered: Lowered) -> dict[tuple[int, ...], str]:
+    """Name every list of places that the steps use, apart from the layers and parameters."""
+    identifiers = Identifiers()
+    for taken in (*(layer.identifier for layer in lowered.layers.values()), *lowered.parameters.values()):
+        identifiers.fresh(taken)
+    named: dict[tuple[int, ...], str] = {}
+    for step in lowered.steps:
+        if "index" in step.attributes and step.attributes["index"] not in named:
+            kind = "to" if step.operation.name == "place" else "from"
+            named[step.attributes["index"]] = identifiers.fresh(f"{lowered.program.owners[step.target]}_{kind}")
+    return named
 
 
 def _print_layer(layer: Layer) -> str:

@@ -52,6 +52,13 @@ def _counts(start: int, size: int, window: int, stride: int, padding: int, edge:
     return whole or (edge == "ceil" and begun)
 
 
+def _place(x: Array, at: Attributes) -> Array:
+    result = np.zeros((*x.shape[:-1], at["size"]), x.dtype)
+    for number, place in enumerate(at["index"]):
+        result[..., place] += x[..., number]
+    return result
+
+
 def _softmax(x: Array, axis: int) -> Array:
     powers = np.exp(x - x.max(axis, keepdims=True))
     return powers / powers.sum(axis, keepdims=True)
@@ -66,6 +73,8 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "flip": lambda v, at: np.flip(v[0], tuple(range(-at["axes"], 0))),
     "window_max": lambda v, at: _window_max(v[0], at),
     "reshape": lambda v, at: v[0].reshape(v[0].shape[0], *at["shape"]),
+    "take": lambda v, at: np.take(v[0], np.array(at["index"], np.int64), -1),
+    "place": lambda v, at: _place(v[0], at),
     "relu": lambda v, at: np.maximum(v[0], 0),
     "sigmoid": lambda v, at: 1 / (1 + np.exp(-v[0])),
     "tanh": lambda v, at: np.tanh(v[0]),

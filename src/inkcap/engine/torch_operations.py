@@ -70,6 +70,14 @@ def _flip(x: Tensor, axes: int) -> Tensor:
     return x.flip(tuple(range(-axes, 0)))
 
 
+def _index(at: Attributes, like: Tensor) -> Tensor:
+    return torch.tensor(at["index"], dtype=torch.int64, device=like.device)
+
+
+def _place(x: Tensor, index: Tensor, size: int) -> Tensor:
+    return x.new_zeros((*x.shape[:-1], size)).index_add(-1, index, x)
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """Give torch's own data type of a name."""
     return getattr(torch, name)
@@ -91,6 +99,14 @@ TORCH: dict[str, TorchOperation] = {
     "window_max": TorchOperation(lambda v, at: _pool(v[0], at)[0], _window_max_product),
     "reshape": TorchOperation(
         lambda v, at: v[0].reshape(v[0].shape[0], *at["shape"]), lambda v, y, g, at: (g.reshape(v[0].shape),)
+    ),
+    "take": TorchOperation(
+        lambda v, at: v[0][..., _index(at, v[0])],
+        lambda v, y, g, at: (_place(g, _index(at, g), v[0].shape[-1]),),
+    ),
+    "place": TorchOperation(
+        lambda v, at: _place(v[0], _index(at, v[0]), at["size"]),
+        lambda v, y, g, at: (g[..., _index(at, g)],),
     ),
     "relu": TorchOperation(lambda v, at: functional.relu(v[0]), lambda v, y, g, at: (g * (v[0] > 0),)),
     "sigmoid": TorchOperation(lambda v, at: torch.sigmoid(v[0]), lambda v, y, g, at: (g * y * (1 - y),)),

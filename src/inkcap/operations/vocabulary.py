@@ -5,6 +5,7 @@ Axes are counted from the end, so that a rule means the same with and without a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from inkcap.operations.trace import Operation, ShapeError
@@ -120,6 +121,23 @@ def _cast(x: Shape, *, dtype: str) -> Shape:
     return x
 
 
+def _index_within(index: Sequence[int], size: Size, what: str) -> None:
+    if isinstance(size, int) and index and max(index) >= size:
+        raise ShapeError(f"{what} {max(index)} of {size}, which are numbered from 0 to {size - 1}")
+
+
+def _take(x: Shape, *, index: Sequence[int]) -> Shape:
+    _index_within(index, x[-1], "cannot take number")
+    return (*x[:-1], len(index))
+
+
+def _place(x: Shape, *, index: Sequence[int], size: Size) -> Shape:
+    if isinstance(x[-1], int) and x[-1] != len(index):
+        raise ShapeError(f"{x[-1]} numbers need as many places, not {len(index)}")
+    _index_within(index, size, "there is no place number")
+    return (*x[:-1], size)
+
+
 def within_limit(shape: Shape) -> bool:
     """Tell whether a known shape has no more elements than any structure may have."""
     total = product(shape)
@@ -136,6 +154,8 @@ convolve = _operation("convolve", "W ⋆ x, cross-correlation", shape=_convolve,
 flip = _operation("flip", "the last axes reversed: a kernel turned by 180°", shape=_flip)
 window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_window_max)
 reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
+take = _operation("take", "the numbers at some places of the last axis", shape=_take)
+place = _operation("place", "each number added at its place of a last axis of zeros", shape=_place)
 relu = _operation("relu", "max(0, x)", shape=_same, elementwise=True)
 sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
 tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
@@ -143,7 +163,7 @@ step = _operation("step", "1 where x ≥ 0, else 0", shape=_same, elementwise=Tr
 softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
 
-FLOATING_ONLY = frozenset(VOCABULARY) - {"add", "flip", "reshape", "cast"}
+FLOATING_ONLY = frozenset(VOCABULARY) - {"add", "flip", "reshape", "take", "cast"}
 
 
 def takes_dtype(operation: Operation, dtype: str) -> bool:

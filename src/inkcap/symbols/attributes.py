@@ -9,11 +9,14 @@ from typing import Any, Literal, cast
 
 from inkcap.structures import DTYPES
 
-Kind = Literal["size", "number", "flag", "choice", "dtype", "axes", "shape"]
+Kind = Literal["size", "number", "flag", "choice", "dtype", "axes", "shape", "list"]
 Attributes = Mapping[str, Any]
 
 LARGEST = 2**31 - 1
 """The largest size of one axis."""
+
+LONGEST = 5_000_000
+"""How many whole numbers a list may have: as many as a plain block may have connections."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Attribute:
             return self._per_axis(value)
         if self.kind == "shape":
             return self._shape(value)
+        if self.kind == "list":
+            return self._list(value)
         if self.kind == "number":
             return self._number(value)
         if self.kind == "flag":
@@ -84,6 +89,18 @@ class Attribute:
             raise ValueError(f"must be a list of 1, 3 or 4 sizes, not {value!r}")
         return tuple(self._whole(item, 1) for item in cast("list[Any]", value))
 
+    def _list(self, value: Any) -> tuple[int, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"must be a list of whole numbers, not {value!r}")
+        items = cast("list[Any]", value)
+        if len(items) > LONGEST:
+            raise ValueError(f"must have at most {LONGEST} numbers, not {len(items)}")
+        # There may be millions: types and extremes are looked at in one go, single ones only to name the first bad one.
+        if items and (set(map(type, items)) != {int} or min(items) < 0 or max(items) > LARGEST):
+            for item in items:
+                self._whole(item, 0)
+        return tuple(items)
+
     def _number(self, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(f"must be a number, not {value!r}")
@@ -105,6 +122,8 @@ class Attribute:
             body = {"anyOf": [whole, many]}
         elif self.kind == "shape":
             body = {"type": "array", "items": whole, "anyOf": [{"minItems": n, "maxItems": n} for n in (1, 3, 4)]}
+        elif self.kind == "list":
+            body = {"type": "array", "items": {**whole, "minimum": 0}, "maxItems": LONGEST}
         elif self.kind == "number":
             body = {"type": "number"}
             if self.minimum is not None:

@@ -7,11 +7,13 @@ import re
 from typing import Any
 
 from inkcap.structures import InkcapError
-from inkcap.symbols import capsules, connections, convolutional, downsampling
+from inkcap.symbols import capsules, connections, convolutional, downsampling, sparse
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol
 
 CAPSULES: dict[str, CapsuleSymbol] = {s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS)}
-CONNECTIONS: dict[str, ConnectionSymbol] = {s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS)}
+CONNECTIONS: dict[str, ConnectionSymbol] = {
+    s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS, *sparse.SYMBOLS)
+}
 
 FACE = re.compile(r"(?:(?P<rank>[0-3])[dD]-)?(?P<id>[a-z][a-z0-9-]*)(?P<neuron> neuron)?")
 

@@ -71,7 +71,8 @@ def _full_weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
     return {"weight": Weight((attributes["height"], attributes["width"]), attributes["width"], attributes["height"])}
 
 
-def _solve_full(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
+def solve_matrix(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
+    """Solve a matrix's height and width from the vectors at its ends."""
     found: dict[str, Any] = {}
     if attributes["height"] is None and front[0] is not None:
         found["height"] = front[0]
@@ -80,7 +81,8 @@ def _solve_full(attributes: Attributes, back: PartialShape, front: PartialShape)
     return found
 
 
-def _back_of_full(front: PartialShape, attributes: Attributes) -> PartialShape:
+def back_of_matrix(front: PartialShape, attributes: Attributes) -> PartialShape:
+    """Give the vector that a matrix takes."""
     return (attributes["width"],)
 
 
@@ -166,8 +168,8 @@ FULL = ConnectionSymbol(
     ranks=((1, 1),),
     forward=full,
     weights=_full_weights,
-    solve=_solve_full,
-    back=_back_of_full,
+    solve=solve_matrix,
+    back=back_of_matrix,
     problem=_full_problem,
     attributes=(
         Attribute("height", "size", "Rows M of the matrix: the dimension of the front end.", letter="M"),
