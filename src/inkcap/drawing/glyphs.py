@@ -95,7 +95,8 @@ SIGNS: dict[str, str] = {
     "×": "M-3.3-3.3L3.3 3.3M-3.3 3.3L3.3-3.3",
     "·": "M0-.1V.1",
     "⊕": "M0-4.2V4.2M-4.2 0H4.2",
+    "∷": "M-2.4-2.5V-2.3M2.4-2.5V-2.3M-2.4 2.3V2.5M2.4 2.3V2.5",
 }
 """Signs of connections as strokes in a box of about ten, so that no font is needed for them."""
-HEAVY_SIGNS = {"·": 3.4}
-"""Signs that are a single dot take a stroke of their own width."""
+HEAVY_SIGNS = {"·": 3.4, "∷": 2.6}
+"""Signs that are made of dots take a stroke of their own width."""

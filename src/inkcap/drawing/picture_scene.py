@@ -23,7 +23,7 @@ TEXT_TOP = FORMS["pill"].half_height + 15.5
 TEXT_WIDTH = 108.0
 FULL_DETAIL, SOME_DETAIL, NAMES_ONLY = 90, 300, 700
 """Up to how many vertices everything is written, then no titles and weights, then only names, then nothing."""
-MANY_LINES = 60
+MANY_LINES = 30
 """From how many connections between neurons on their strengths are left out."""
 PLAIN_NEURONS, PLAIN_CONNECTIONS = 2_000, 20_000
 
@@ -174,7 +174,7 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
 
 
 def _number(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
+    return f"{value:.3g}".replace("-", "−")
 
 
 def _link(connection: Connection, weight: str, flaw: str) -> Link:

@@ -18,6 +18,7 @@ from inkcap.engine.neurons import Wiring, draw_block, draw_neurons, fits_neurons
 from inkcap.engine.patterns import ExpansionError, Pattern, TooManyEntries, find_pattern
 from inkcap.engine.plain.columns import CODES
 from inkcap.network import CheckedCapsule, CheckedConnection, Network, structure_of
+from inkcap.network.plain import find_parts
 from inkcap.structures import FLOATING
 
 MOST_DRAWN = 2_000
@@ -65,8 +66,9 @@ def expand(network: Network, weights: Mapping[str, Tensor] | None = None, *, col
     """Expand a network to neurons and amplifying connections, with these weights, or with those of seed 0.
 
     One data capsule, one output and functions that plain neurons know give neurons only: drawn one by one up to
-    2,000 connections, above that, or with ``columns``, as a plain block. Otherwise what plain neurons cannot compute,
-    the data and the outputs stay capsules, and a plain block reads from them and writes into them.
+    2,000 connections, above that, or with ``columns``, as a plain block. Otherwise, and where single neurons would
+    fall apart, what plain neurons cannot compute, the data and the outputs stay capsules, and a plain block reads from
+    them and writes into them.
     """
     _check(network)
     if weights is None:
@@ -76,6 +78,10 @@ def expand(network: Network, weights: Mapping[str, Tensor] | None = None, *, col
     numbers = Numbers.of(network, weights)
     plan = _Plan(network)
     wiring = plan.wire(numbers)
+    if not plan.kept and any(find_parts(wiring.neurons, wiring.back.tolist(), wiring.front.tolist())):
+        # What goes element by element falls apart as neurons; the capsules at its ends hold it together.
+        plan = _Plan(network, keep_ends=True)
+        wiring = plan.wire(numbers)
     kept = {id: capsule for id, capsule in network.capsules.items() if id in plan.kept}
     if not kept and not columns and wiring.connections <= MOST_DRAWN and fits_neurons(wiring):
         drawing, correspondence = draw_neurons(network, wiring, numbers)
@@ -113,9 +119,9 @@ def _too_large(network: Network, count: str) -> ExpansionError:
 class _Plan:
     """Which capsules are kept, which connections stay, and which groups of neurons stand for the rest."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, keep_ends: bool = False) -> None:
         self.network = network
-        self.kept = self._kept()
+        self.kept = self._kept(keep_ends)
         self.staying = {c.id for c in network.connections.values() if self._stays(network.capsules[c.front])}
         self.groups: list[_Group] = []
         self.reads: dict[str, _Group] = {}
@@ -125,10 +131,10 @@ class _Plan:
             self._place(capsule)
         self._mark_needed()
 
-    def _kept(self) -> set[str]:
+    def _kept(self, keep_ends: bool) -> set[str]:
         capsules, ends = self.network.capsules, (self.network.inputs, self.network.outputs)
         expandable = all(c.symbol in ELEMENTWISE for id, c in capsules.items() if id not in self.network.inputs)
-        if expandable and all(len(end) == 1 for end in ends):
+        if expandable and all(len(end) == 1 for end in ends) and not keep_ends:
             return set()
         return {id for id, c in capsules.items() if c.symbol not in ELEMENTWISE or any(id in end for end in ends)}
 
@@ -204,10 +210,15 @@ class _Plan:
                 "no function of plain neurons, and no connection between them has a weight"
             )
         back, front, number, strength = (np.concatenate(column) for column in zip(*edges, strict=True))
+        symbol = np.concatenate([np.full(int(g.needed.sum()), g.symbol) for g in self.groups])
+        # Where a kernel sees nothing but padding, a strength of 0 makes a neuron of what has only a bias.
+        empty = np.setdiff1d(np.flatnonzero(symbol != DATA), front)
+        back, front = np.append(back, np.zeros_like(empty)), np.append(front, empty)
+        number, strength = np.append(number, np.full_like(empty, -1)), np.append(strength, np.zeros(empty.size))
         if back.size > limits.PLAIN_CONNECTIONS:
             raise _too_large(self.network, f"{back.size:,}")
         return Wiring(
-            np.concatenate([np.full(int(g.needed.sum()), g.symbol) for g in self.groups]),
+            symbol,
             np.concatenate([numbers.of_bias(g.capsule, g.symbol == DATA, g.size)[g.needed] for g in self.groups]),
             back,
             front,

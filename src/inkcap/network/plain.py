@@ -7,7 +7,7 @@ capsules, if there are any: what a capsule gives can be read by neurons, what ne
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -72,8 +72,10 @@ class PlainFacts:
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
-        """The vertices that nothing leaves; an isolated one is an input."""
-        return tuple(i for i, count in enumerate(self.left) if count == 0 and self.entered[i]) or self.inputs
+        """The vertices that nothing leaves; an isolated one is an input, and an element of a capsule is none."""
+        read = {i for first, count in self.spans for i in range(first, first + count)}
+        found = (i for i, count in enumerate(self.left) if count == 0 and self.entered[i] and i not in read)
+        return tuple(found) or self.inputs
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
@@ -138,10 +140,12 @@ class PlainFacts:
         return all(self.levels[front] > 1 for back, front in pairs if back == neuron)
 
     def layer_sizes(self) -> list[int]:
-        """Count the vertices of every layer."""
+        """Count the vertices of every layer; neurons that stand for elements of capsules are not counted."""
         sizes = [0] * (self.depth + 1)
         for level in self.levels:
             sizes[level] += 1
+        for first, count in self.spans:
+            sizes[self.levels[first]] -= count
         return sizes
 
 
@@ -302,11 +306,22 @@ def _diagnostic(facts: PlainFacts, rule: str, vertices: list[int], words: str) -
 
 
 def _apart(drawing: Drawing, facts: PlainFacts) -> list[int]:
-    """Find the vertices outside the largest part, by union and find."""
-    count = len(facts.left)
-    parent = list(range(count))
+    """Find the vertices outside the largest part."""
     ends = [(c.back, c.front) for c in drawing.connections.values()]
-    for back, front in zip(*_edges(facts.columns, facts.capsules, ends), strict=True):
+    parent = find_parts(len(facts.left), *_edges(facts.columns, facts.capsules, ends))
+    sizes: dict[int, int] = {}
+    for root in parent:
+        sizes[root] = sizes.get(root, 0) + 1
+    if len(sizes) < 2:
+        return []
+    main = max(sizes, key=lambda root: sizes[root])
+    return [i for i, root in enumerate(parent) if root != main]
+
+
+def find_parts(count: int, backs: Iterable[int], fronts: Iterable[int]) -> list[int]:
+    """Give for every vertex the first one of its connected part, by union and find."""
+    parent = list(range(count))
+    for back, front in zip(backs, fronts, strict=True):
         while parent[back] != back:
             parent[back] = parent[parent[back]]
             back = parent[back]
@@ -318,10 +333,4 @@ def _apart(drawing: Drawing, facts: PlainFacts) -> list[int]:
     # A parent is never greater than its child, so one pass upwards finds every root.
     for i in range(count):
         parent[i] = parent[parent[i]]
-    sizes: dict[int, int] = {}
-    for root in parent:
-        sizes[root] = sizes.get(root, 0) + 1
-    if len(sizes) < 2:
-        return []
-    main = max(sizes, key=lambda root: sizes[root])
-    return [i for i in range(count) if parent[i] != main]
+    return parent

@@ -64,7 +64,9 @@ class _Pick:
 
     def take(self, given: Mapping[int | str, Tensor]) -> Tensor:
         """Pick the values: a row for each sample."""
-        found = [given[source].flatten(1).index_select(1, columns) for source, columns in self.parts]
+        found = [
+            given[source].reshape(len(given[source]), -1).index_select(1, columns) for source, columns in self.parts
+        ]
         joined = found[0] if len(found) == 1 else torch.cat(found, 1)
         return joined if self.order is None else joined.index_select(1, self.order)
 
