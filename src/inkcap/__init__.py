@@ -12,7 +12,7 @@ from inkcap.structures.lazy import later
 from inkcap.zoo import draw
 
 if TYPE_CHECKING:
-    from inkcap.engine import build, source_of
+    from inkcap.engine import backpropagate, build, source_of
     from inkcap.training import evaluate, predict, train
 
 __version__ = "0.1.0"
@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 __getattr__ = later(
     __name__,
     {
+        "backpropagate": "inkcap.engine",
         "build": "inkcap.engine",
         "evaluate": "inkcap.training",
         "predict": "inkcap.training",
@@ -38,6 +39,7 @@ __all__ = [
     "Report",
     "RunFailure",
     "Structure",
+    "backpropagate",
     "build",
     "check",
     "draw",

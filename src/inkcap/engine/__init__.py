@@ -1,5 +1,6 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
+from inkcap.engine.backpropagation import Backpropagation, BackpropagationError, Backpropagator, backpropagate
 from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
 from inkcap.engine.printing import FORMS, print_module
@@ -10,7 +11,11 @@ __all__ = [
     "FORMS",
     "REFERENCE",
     "TORCH",
+    "Backpropagation",
+    "BackpropagationError",
+    "Backpropagator",
     "WeightsError",
+    "backpropagate",
     "build",
     "dense_matrix",
     "initialise",

@@ -30,6 +30,7 @@ from inkcap.training.data.download import Progress
 from inkcap.training.environment import choose_device, describe_environment, steady
 from inkcap.training.events import EndEvent, Listener, StartEvent
 from inkcap.training.facts import NetworkFacts, facts_of
+from inkcap.training.gradients import by_universal
 from inkcap.training.keeping import FolderKeeper, finish
 from inkcap.training.loop import Course, Outcome, fit
 from inkcap.training.losses import total_loss, wanted_returns
@@ -63,6 +64,7 @@ class _Job:
     """A training that is ready to start."""
 
     drawing: Drawing
+    network: Network
     facts: NetworkFacts
     material: Material
     module: torch.nn.Module
@@ -117,6 +119,7 @@ def train(
         request = stop or StopRequest()
         job = _Job(
             drawing=drawing,
+            network=network,
             facts=facts,
             material=material,
             module=module,
@@ -200,6 +203,7 @@ def _course(job: _Job) -> Course:
         listener=job.listener,
         stop=job.stop,
         settle=lambda: put_back(job.module, job.frozen_buffers),
+        backpropagate=by_universal(job.network, job.module, facts, recipe) if recipe.algorithm == "universal" else None,
     )
 
 
