@@ -32,7 +32,7 @@ def test_every_sample_of_the_catalogue_passes(symbol, case) -> None:
         assert sum(one.compared for one in found) > 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(random_drawings())
 def test_random_drawings_pass(drawing: Drawing) -> None:
     found = check_gradients(check(drawing).network, numbers=4)

@@ -81,7 +81,7 @@ class Backpropagator:
     def __init__(
         self, network: Network, losses: Losses | None = None, reduction: Reduction = "sum", *, wide: bool = False
     ) -> None:
-        """Plan; ``wide`` computes in float64 whatever the drawing's data types are."""
+        """Plan; ``wide`` is for checks: float64 whatever the drawing's data types are, and nothing drawn at random."""
         self.network, self.wide = network, wide
         given = dict(losses or {})
         for id in given:
@@ -102,6 +102,7 @@ class Backpropagator:
             steps=self.program.trace.steps,
             values=[*(totals[id] for id in network.capsules), *(outputs[id] for id in network.capsules)],
             gradients=[*(totals[id] for id in self.reached), *(self.program.weights[n] for n in self.trained)],
+            training=not wide,
         )
 
     @property

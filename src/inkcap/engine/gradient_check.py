@@ -72,7 +72,7 @@ class _Checker:
         program = self.program
         self.values = {program.inputs[id]: value for id, value in self.inputs.items()}
         self.values |= {program.weights[name]: value for name, value in self.weights.items()}
-        self.computed, self.pattern = self._run(self.values, {})
+        self.values, self.pattern = self._run({})
 
     def _records(self) -> Iterator[tuple[str, Any]]:
         yield from self.network.weights.items()
@@ -126,16 +126,22 @@ class _Checker:
             return list(range(count))
         return [int(place) for place in torch.randint(0, count, (self.numbers,), generator=self.generator)]
 
-    def _run(self, values: Mapping[int, Tensor], moved: Mapping[int, Tensor]) -> tuple[dict[int, Tensor], list[Tensor]]:
-        """Go forwards; ``moved`` is added to values as they are made. Give the values and what chooses at a kink."""
-        computed = {number: value + moved[number] if number in moved else value for number, value in values.items()}
-        pattern: list[Tensor] = []
+    def _run(self, moved: Mapping[int, Tensor]) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
+        """Go forwards with something added to some values; what they do not reach is not computed again.
+
+        Give the values, and by step what was chosen at its kinks.
+        """
+        computed = {**self.values, **{n: value + moved[n] for n, value in self.values.items() if n in moved}}
+        changed, pattern = set(moved), dict[int, Tensor]()
         for step in self.program.trace.steps:
+            if step.target in self.values and step.target not in moved and changed.isdisjoint(step.arguments):
+                continue
             arguments = [computed[number] for number in step.arguments]
             made = TORCH[step.operation.name].compute(arguments, step.attributes)
             computed[step.target] = made + moved[step.target] if step.target in moved else made
+            changed.add(step.target)
             if step.operation.name in _KINKED:
-                pattern.append(_chosen(step, arguments[0]))
+                pattern[step.target] = _chosen(step, arguments[0])
         return computed, pattern
 
     def _loss(self, computed: Mapping[int, Tensor]) -> Tensor:
@@ -145,9 +151,9 @@ class _Checker:
 
     def _by_autograd(self, numbers: list[int]) -> dict[int, Tensor]:
         # A zero added to each value is a leaf of its own, and its gradient is the value's.
-        leaves = {number: torch.zeros_like(self.computed[number]).requires_grad_() for number in numbers}
+        leaves = {number: torch.zeros_like(self.values[number]).requires_grad_() for number in numbers}
         with torch.enable_grad():
-            loss = self._loss(self._run(self.values, leaves)[0])
+            loss = self._loss(self._run(leaves)[0])
             if not loss.requires_grad:
                 return {number: leaf.detach() for number, leaf in leaves.items()}
             found = torch.autograd.grad(loss, list(leaves.values()), materialize_grads=True)
@@ -157,11 +163,11 @@ class _Checker:
     def _difference(self, number: int, place: int) -> float | None:
         """Give one number of a gradient by a central difference, or None where a kink lies inside every step."""
         for step in _STEPS:
-            shift = torch.zeros_like(self.computed[number])
+            shift = torch.zeros_like(self.values[number])
             shift.view(-1)[place] = step
-            (up, above), (down, below) = (self._run(self.values, {number: sign * shift}) for sign in (1, -1))
+            (up, above), (down, below) = (self._run({number: sign * shift}) for sign in (1, -1))
             # The middle too: a kink right at the point has the same pattern on neither side, or on both.
-            if all(torch.equal(a, b) and torch.equal(a, c) for a, b, c in zip(above, below, self.pattern, strict=True)):
+            if all(torch.equal(above[n], below[n]) and torch.equal(above[n], self.pattern[n]) for n in above):
                 return float(self._loss(up) - self._loss(down)) / (2 * step)
         return None
 

@@ -19,8 +19,9 @@ from inkcap.operations import Step
 
 @dataclass
 class Page:
-    """The source as it is written: its lines, and the things that they name."""
+    """The source as it is written: its lines, the things that they name, and for which mode it is."""
 
+    training: bool = True
     lines: list[str] = field(default_factory=list[str])
     namespace: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -59,6 +60,7 @@ class Rule:
     """How an operation is written forwards, and for each argument what carries the gradient back.
 
     A rule that ``saves`` makes a second value beside the result for its way back: chosen places, a mask, a mean.
+    What differs between training and evaluation asks the page; what changes a state writes a line of its own.
     """
 
     forward: Callable[[Page, Call], str]
@@ -195,7 +197,7 @@ RULES: dict[str, Rule] = {
 }
 
 FLAT = frozenset({"step"})
-"""Operations whose slope is 0 wherever they have one: no gradient passes them."""
+"""Operations that no gradient passes: their slope is 0 wherever they have one."""
 
 
 def rule_of(step: Step) -> Rule:

@@ -54,10 +54,11 @@ def plan(
     steps: Sequence[Step] | None = None,
     values: Iterable[int] = (),
     gradients: Iterable[int] = (),
+    training: bool = True,
 ) -> Plan:
     """Plan the backpropagation of a lowered program for the values and gradients that are wanted."""
     wanted = list(gradients)
-    planner = _Planner(lowered, lowered.steps if steps is None else steps, wanted)
+    planner = _Planner(lowered, lowered.steps if steps is None else steps, wanted, Page(training))
     planner.forward()
     planner.losses(seeds)
     planner.backward()
@@ -96,9 +97,8 @@ def _tuple(names: Iterable[str]) -> str:
 class _Planner:
     """Writes the source; gradients are kept by the number of their value."""
 
-    def __init__(self, lowered: Lowered, steps: Sequence[Step], wanted: Sequence[int]) -> None:
-        self.lowered, self.steps, self.program = lowered, steps, lowered.program
-        self.page = Page()
+    def __init__(self, lowered: Lowered, steps: Sequence[Step], wanted: Sequence[int], page: Page) -> None:
+        self.lowered, self.steps, self.program, self.page = lowered, steps, lowered.program, page
         self.identifiers = Identifiers()
         self.names: dict[int, str] = {}
         self.saved: dict[int, str] = {}

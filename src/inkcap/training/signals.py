@@ -33,6 +33,7 @@ class SignalWatch:
             steps=program.trace.steps,
             values=program.outputs.values(),
             gradients=[program.total_inputs[id] for id in self.floating],
+            training=False,
         ).run
         weights = named_weights(module)
         self.weights = [weights[name] for name in program.weights]
