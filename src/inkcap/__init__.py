@@ -12,7 +12,7 @@ from inkcap.structures.lazy import later
 from inkcap.zoo import draw
 
 if TYPE_CHECKING:
-    from inkcap.engine import build, contract, expand, source_of
+    from inkcap.engine import backpropagate, build, contract, expand, source_of
     from inkcap.training import evaluate, predict, train
 
 __version__ = "0.1.0"
@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 __getattr__ = later(
     __name__,
     {
+        "backpropagate": "inkcap.engine",
         "build": "inkcap.engine",
         "contract": "inkcap.engine",
         "evaluate": "inkcap.training",
@@ -40,6 +41,7 @@ __all__ = [
     "Report",
     "RunFailure",
     "Structure",
+    "backpropagate",
     "build",
     "check",
     "contract",

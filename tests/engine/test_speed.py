@@ -29,3 +29,22 @@ def test_a_step_is_no_slower_than_one_written_by_hand(number: int, monkeypatch) 
         measure.compare("step", contenders, "hand", rounds=9, seconds=0.03).ratios["ours"].median for _ in range(3)
     )
     assert best < 1.25
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["one sample", "a batch"])
+def test_a_universal_step_is_faster_than_the_loop_that_everyone_writes(number: int, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    import measure
+    import universal
+
+    _, drawing, by_hand, shape, classes, batch = universal.CASES[number]
+    x = torch.randn((batch, *shape))
+    y = torch.randint(0, classes, (batch,))
+    contenders = {
+        "ours": universal.our_step(drawing, x, y, universal=True),
+        "hand": universal.step_by_hand(by_hand(), x, y),
+    }
+    best = min(
+        measure.compare("step", contenders, "hand", rounds=9, seconds=0.03).ratios["ours"].median for _ in range(3)
+    )
+    assert best < 0.8

@@ -23,6 +23,7 @@ PUBLIC = [
     "Report",
     "RunFailure",
     "Structure",
+    "backpropagate",
     "build",
     "check",
     "contract",

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from inkcap.cli.app import app
+from inkcap.cli.backpropagation import print_gradients
 from inkcap.cli.output import complain, number, print_json, say, size
 from inkcap.zoo import NETWORKS
 
@@ -26,18 +27,31 @@ def check(
     file: FileArgument,
     as_json: JsonOption = False,
     batch: Annotated[int, typer.Option(min=1, help="Batch for which activation memory is told.")] = 1,
+    gradients: Annotated[
+        bool, typer.Option("--gradients", help="Compare its gradients with autograd's and with differences.")
+    ] = False,
 ) -> None:
     """Check a drawing: is it a network, of which kind, at what cost, and what is wrong."""
     from inkcap.drawing import load_drawing
     from inkcap.network import check as check_drawing
 
     report = check_drawing(load_drawing(file))
+    found: list[Any] = []
+    if gradients and report.well_formed:
+        from inkcap.engine.gradient_check import check_gradients
+
+        found = check_gradients(report.network)
     if as_json:
-        print_json(report.to_json(batch))
+        told = {"gradients": [one.to_json() for one in found]} if gradients else {}
+        print_json({**report.to_json(batch), **told})
     else:
         _print_report(report, batch)
+        if found:
+            print_gradients(found)
     if not report.well_formed:
         sys.exit(2)
+    if not all(one.passed for one in found):
+        sys.exit(1)
 
 
 def _few(names: Sequence[str]) -> str:

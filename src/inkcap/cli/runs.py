@@ -77,6 +77,8 @@ def train(
     freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
     init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
+    algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
+    signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
     recipe: Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")] = None,
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,

@@ -1,5 +1,6 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
+from inkcap.engine.backpropagation import Backpropagation, BackpropagationError, Backpropagator, backpropagate
 from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
 from inkcap.engine.contraction import Contraction, contract
 from inkcap.engine.conversions import prove_contraction, prove_expansion
@@ -15,11 +16,15 @@ __all__ = [
     "FORMS",
     "REFERENCE",
     "TORCH",
+    "Backpropagation",
+    "BackpropagationError",
+    "Backpropagator",
     "Contraction",
     "ContractionError",
     "Expansion",
     "ExpansionError",
     "WeightsError",
+    "backpropagate",
     "build",
     "contract",
     "dense_matrix",

@@ -77,6 +77,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "tanh": lambda step, v: Printed(f"torch.tanh({v[0].text})"),
     "step": lambda step, v: Printed(f"({v[0].tight} >= 0).to(torch.{step.dtype})"),
     "softmax": lambda step, v: Printed(f"F.softmax({v[0].text}, dim={step.attributes['axis']})"),
+    "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
 }
 

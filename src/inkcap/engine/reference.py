@@ -80,5 +80,6 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "tanh": lambda v, at: np.tanh(v[0]),
     "step": lambda v, at: (v[0] >= 0).astype(v[0].dtype),
     "softmax": lambda v, at: _softmax(v[0], at["axis"]),
+    "same": lambda v, at: v[0],
     "cast": lambda v, at: v[0].astype(at["dtype"]),
 }

@@ -113,5 +113,6 @@ TORCH: dict[str, TorchOperation] = {
     "tanh": TorchOperation(lambda v, at: torch.tanh(v[0]), lambda v, y, g, at: (g * (1 - y * y),)),
     "step": TorchOperation(lambda v, at: (v[0] >= 0).to(v[0].dtype), lambda v, y, g, at: (torch.zeros_like(g),)),
     "softmax": TorchOperation(lambda v, at: functional.softmax(v[0], dim=at["axis"]), _softmax_product),
+    "same": TorchOperation(lambda v, at: v[0], lambda v, y, g, at: (g,)),
     "cast": TorchOperation(lambda v, at: v[0].to(torch_dtype(at["dtype"])), lambda v, y, g, at: (g.to(v[0].dtype),)),
 }

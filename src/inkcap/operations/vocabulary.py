@@ -161,9 +161,10 @@ sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
 tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
 step = _operation("step", "1 where x ≥ 0, else 0", shape=_same, elementwise=True)
 softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
+same = _operation("same", "x itself, as a value of its own", shape=_same, elementwise=True)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
 
-FLOATING_ONLY = frozenset(VOCABULARY) - {"add", "flip", "reshape", "take", "cast"}
+FLOATING_ONLY = frozenset(VOCABULARY) - {"add", "flip", "reshape", "same", "take", "cast"}
 
 
 def takes_dtype(operation: Operation, dtype: str) -> bool:

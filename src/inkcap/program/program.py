@@ -32,8 +32,12 @@ class Program:
         return tuple((self.total_inputs if wanted.get(id) == "U" else self.outputs)[id] for id in self.network.outputs)
 
 
-def lower_to_steps(network: Network) -> Program:
-    """Trace a whole network: for every capsule U = Σ W⊗Y + B, then Y = cap(U)."""
+def lower_to_steps(network: Network, *, apart: bool = False) -> Program:
+    """Trace a whole network: for every capsule U = Σ W⊗Y + B, then Y = cap(U).
+
+    A transfer gives U the very value that another capsule has as its Y. With ``apart`` every U is a value of its own,
+    so that δ = ∂L/∂U means one capsule alone.
+    """
     program = Program(network, Trace(), {}, {}, {}, {})
     trace = program.trace
     values: dict[str, Traced] = {}
@@ -60,6 +64,8 @@ def lower_to_steps(network: Network) -> Program:
         if capsule.bias is not None:
             per = "channel" if capsule.bias_kind == "channel" else "element"
             total = op.bias(total, weight_value(capsule.bias), per=per)
+        if apart and total.number in program.outputs.values():
+            total = op.same(total)
         values[capsule.id] = capsule.record.forward(total, capsule.attributes)
         program.total_inputs[capsule.id] = total.number
         program.outputs[capsule.id] = values[capsule.id].number

@@ -17,6 +17,7 @@ from inkcap.recipes.record import (
     monitored,
 )
 from inkcap.recipes.runfolder import DamagedRun, RunFolder, find_run, list_runs
+from inkcap.recipes.signals import EpochSignals, Signal, read_signals, signal_values
 from inkcap.recipes.text import recipe_from_json, recipe_from_text, recipe_schema, recipe_to_json, recipe_to_text
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "SCHEDULES",
     "DamagedRun",
     "DataSpec",
+    "EpochSignals",
     "Field",
     "Kind",
     "LossSpec",
@@ -38,6 +40,7 @@ __all__ = [
     "RunFolderError",
     "RunRecord",
     "ScheduleSpec",
+    "Signal",
     "complete_losses",
     "complete_pace",
     "declared_fields",
@@ -46,9 +49,11 @@ __all__ = [
     "monitored",
     "rate_factor",
     "read_log",
+    "read_signals",
     "recipe_from_json",
     "recipe_from_text",
     "recipe_schema",
     "recipe_to_json",
     "recipe_to_text",
+    "signal_values",
 ]

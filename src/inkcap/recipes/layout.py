@@ -24,6 +24,7 @@ METRICS = "metrics.jsonl"
 WEIGHTS = "weights.safetensors"
 BEST = "best.safetensors"
 SUMMARY = "summary.json"
+SIGNALS = "signals.jsonl"
 FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY)
 
 State = Literal["created", "running", "finished", "interrupted", "failed"]

@@ -11,6 +11,7 @@ from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, kind_of
 MONITORS = ("auto", "loss", "accuracy", "mae")
 _USUAL_LOSSES = {"classes": "cross-entropy", "bits": "binary-cross-entropy", "numbers": "mean-squared-error"}
 NORMALISATIONS = ("auto", "none", "unit", "standard")
+ALGORITHMS = ("autograd", "universal")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -113,6 +114,8 @@ class Recipe:
     freeze: tuple[str, ...] = entry((), "texts", "patterns of weights, capsules or connections that stay as they are")
     init_from: str | None = entry(None, "text", "run whose weights are the start where they fit", optional=True)
     threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)
+    algorithm: str = entry("autograd", "choice", "how gradients are computed", choices=ALGORITHMS)
+    signals: bool = entry(False, "flag", "record ‖Y‖, ‖δ‖ and dead units of every capsule after each epoch")
 
     def __post_init__(self) -> None:
         _check_declared(self, "recipe")

@@ -15,6 +15,7 @@ from inkcap.recipes.layout import RunRecord
 from inkcap.recipes.liveness import has_ended, own_process
 from inkcap.recipes.metrics import MetricLog, read_log
 from inkcap.recipes.record import Recipe
+from inkcap.recipes.signals import EpochSignals, read_signals
 from inkcap.recipes.strict import dump, expect_object, parse
 from inkcap.recipes.text import recipe_from_text, recipe_to_text
 from inkcap.structures.atomic import sync_folder, write_atomic
@@ -160,6 +161,10 @@ class RunFolder:
     def metrics(self) -> MetricLog:
         """Give the metrics as far as they can be trusted."""
         return read_log(self.path / layout.METRICS)
+
+    def signals(self) -> tuple[EpochSignals, ...]:
+        """Give the signals of the capsules after each epoch; nothing where the recipe did not ask for them."""
+        return read_signals(self.path / layout.SIGNALS)
 
     def weights_file(self, which: WeightsName = "best") -> Path:
         """Give the file of the best or the last weights, its check sum compared; the best fall back to the last."""

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from inkcap.engine import weights_of
-from inkcap.recipes import MetricWriter, RunFolder, RunFolderError, layout
+from inkcap.recipes import MetricWriter, RunFolder, RunFolderError, layout, signal_values
 from inkcap.training.loop import Outcome
+from inkcap.training.signals import SignalWatch
 from inkcap.training.weights import save_weights
 
 _CHECKPOINT_EVERY = 10.0
@@ -24,8 +25,20 @@ class FolderKeeper:
     folder: RunFolder
     module: torch.nn.Module
     log: MetricWriter
+    watch: SignalWatch | None = None
     best: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     _saved: float = field(default=-math.inf, init=False)
+    _signals: MetricWriter | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.watch is not None:
+            self._signals = MetricWriter(self.folder.path / layout.SIGNALS)
+            self._look(0, 0)
+
+    def _look(self, epoch: int, step: int) -> None:
+        """Write the signals of the capsules, if they are watched."""
+        if self.watch is not None and self._signals is not None:
+            self._signals.write("epoch", epoch, step, signal_values(self.watch.measure()))
 
     def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
         """Write the values of some steps."""
@@ -34,6 +47,7 @@ class FolderKeeper:
     def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
         """Write the values of an epoch and keep the weights when they are the best so far."""
         self.log.write("epoch", epoch, step, values)
+        self._look(epoch, step)
         if best:
             self.best = weights_of(self.module)
             if time.monotonic() - self._saved >= _CHECKPOINT_EVERY:
@@ -46,10 +60,12 @@ class FolderKeeper:
         Each file is tried, whatever became of the others. Weights that are not finite are left out.
         """
         seals, problems = {"weights_sha256": "", "best_sha256": ""}, list[str]()
-        try:
-            self.log.close()
-        except OSError as problem:
-            problems.append(f"{layout.METRICS}: could not be written ({problem.strerror or problem}).")
+        for name, log in ((layout.METRICS, self.log), (layout.SIGNALS, self._signals)):
+            try:
+                if log is not None:
+                    log.close()
+            except OSError as problem:
+                problems.append(f"{name}: could not be written ({problem.strerror or problem}).")
         last = weights_of(self.module)
         if not all(bool(torch.isfinite(value).all()) for value in last.values()):
             last = {}

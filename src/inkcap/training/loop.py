@@ -23,6 +23,9 @@ _LARGEST_STRIDE = 50
 _LISTEN_EVERY = 0.1
 
 
+Gradients = Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
+
+
 class Keeper(Protocol):
     """Keeps what the loop tells: a run folder, or nothing in a test."""
 
@@ -52,6 +55,8 @@ class Course:
     listener: Listener
     stop: StopRequest
     settle: Callable[[], None] = lambda: None
+    backpropagate: Gradients | None = None
+    """Sets the gradients of the parameters for a batch and gives the loss; autograd does it when there is none."""
 
 
 @dataclass
@@ -145,6 +150,19 @@ def fit(course: Course, outcome: Outcome | None = None) -> Outcome:
     return outcome
 
 
+def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:
+    """Give the way of a loop written by hand: forget the old gradients, go forwards, let autograd go back."""
+    module, loss_of = course.module, course.loss
+
+    def backpropagate(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        optimiser.zero_grad(set_to_none=True)
+        loss = loss_of(outputs_of(module(*inputs)), targets)
+        loss.backward()
+        return loss.detach()
+
+    return backpropagate
+
+
 def _run_epoch(
     course: Course,
     optimiser: torch.optim.Optimizer,
@@ -154,18 +172,17 @@ def _run_epoch(
     outcome: Outcome,
 ) -> None:
     """Take the steps of one epoch."""
-    module, loss_of, parameters, clip = course.module, course.loss, course.parameters, course.recipe.clip
+    backpropagate = course.backpropagate or by_autograd(course, optimiser)
+    parameters, clip = course.parameters, course.recipe.clip
     pending, stride, stop, step = pulse.pending, pulse.stride, course.stop, outcome.steps
     for inputs, targets in course.training.shuffled(course.order(epoch), epoch):
         schedule.before_step(step)
-        optimiser.zero_grad(set_to_none=True)
-        loss = loss_of(outputs_of(module(*inputs)), targets)
-        loss.backward()
+        loss = backpropagate(inputs, targets)
         if clip:
             torch.nn.utils.clip_grad_norm_(parameters, clip)
         optimiser.step()
         step += 1
-        pending.append(loss.detach())
+        pending.append(loss)
         if len(pending) >= stride:
             outcome.steps = step
             pulse.look(epoch, step, schedule.rate)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from inkcap.engine.losses import FROM_TOTAL_INPUT, LossWithGradient, loss_with_gradient
 from inkcap.recipes import LossSpec, Recipe
 from inkcap.recipes.fields import Scalar
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
@@ -20,12 +21,10 @@ from inkcap.training.facts import CapsuleFacts, NetworkFacts
 Returned = Literal["U", "Y"]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
 
-_FROM_TOTAL_INPUT = {("cross-entropy", "softmax"), ("binary-cross-entropy", "sigmoid")}
-
 
 def returned(output: CapsuleFacts, kind: str) -> Returned:
     """Tell whether the loss of this output is computed from its total input U or from its output Y."""
-    return "U" if (kind, output.symbol) in _FROM_TOTAL_INPUT else "Y"
+    return "U" if (kind, output.symbol) in FROM_TOTAL_INPUT else "Y"
 
 
 def wanted_returns(facts: NetworkFacts, recipe: Recipe) -> dict[str, Returned]:
@@ -70,20 +69,45 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Scalar]], LossFunction]] = {
 }
 
 
+def _is_flat(spec: LossSpec, output: CapsuleFacts) -> bool:
+    # Labels are one a sample or one a position; a capsule of 1×1 positions is a vector written otherwise.
+    return spec.kind == "margin" or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+
+
+def _widened(value: Tensor, flat: bool) -> Tensor:
+    wide = value.float() if value.dtype == torch.float16 else value
+    return wide.flatten(1) if flat else wide
+
+
 def loss_function(spec: LossSpec, output: CapsuleFacts) -> LossFunction:
     """Make the loss of one output; half-precision values are widened first, so that squares do not overflow."""
     plain = _MAKERS[spec.kind](spec.options)
-    # Labels are one a sample or one a position; a capsule of 1×1 positions is a vector written otherwise.
-    flat = spec.kind == "margin" or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+    flat = _is_flat(spec, output)
     if output.dtype != "float16" and not flat:
         return plain
 
     def loss(value: Tensor, target: Tensor) -> Tensor:
-        wide = value.float() if value.dtype == torch.float16 else value
-        wide = wide.flatten(1) if flat else wide
+        wide = _widened(value, flat)
         if target.is_floating_point():
             return plain(wide, target.reshape(wide.shape).to(wide.dtype))
         return plain(wide, target)
+
+    return loss
+
+
+def explicit_loss(spec: LossSpec, output: CapsuleFacts) -> LossWithGradient:
+    """Make the loss of one output together with its gradient, as universal backpropagation takes it."""
+    plain = loss_with_gradient(spec.kind, spec.options)
+    flat = _is_flat(spec, output)
+    if output.dtype != "float16" and not flat:
+        return plain
+
+    def loss(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        wide = _widened(value, flat)
+        if target.is_floating_point():
+            target = target.reshape(wide.shape).to(wide.dtype)
+        found, gradient = plain(wide, target)
+        return found, gradient.reshape(value.shape).to(value.dtype)
 
     return loss
 

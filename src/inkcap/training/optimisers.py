@@ -28,6 +28,24 @@ def _rmsprop(given: Mapping[str, Scalar]) -> dict[str, Any]:
     return {**{key: value for key, value in given.items() if key != "centred"}, "centered": given["centred"]}
 
 
+_add_to_all: Any = vars(torch)["_foreach_add_"]
+
+
+class PlainDescent(optim.SGD):
+    """Gradient descent without momentum or decay: W ← W − ηΔW for all weights in one call."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Take one step; there is no closure here, and no hooks."""
+        for group in self.param_groups:
+            learning = [p for p in group["params"] if p.grad is not None]
+            if learning:
+                _add_to_all(learning, [p.grad for p in learning], alpha=-group["lr"])
+
+    # torch wraps a step for its profiler and its hooks, which costs more than the step of a small network.
+    step.hooked = True  # type: ignore[attr-defined]  # pyright: ignore[reportFunctionMemberAccess]
+
+
 _MAKERS: Mapping[str, tuple[Callable[..., optim.Optimizer], Callable[[Mapping[str, Scalar]], dict[str, Any]]]] = {
     "sgd": (optim.SGD, dict),
     "momentum": (optim.SGD, dict),
@@ -79,6 +97,8 @@ def make_optimiser(spec: OptimiserSpec, parameters: Sequence[torch.nn.Parameter]
     chosen = options(spec.options)
     if any(p.dtype in NARROW for p in parameters):
         return _with_wide_copies(spec, parameters)
+    if spec.kind == "sgd" and not spec.options["weight_decay"]:
+        return PlainDescent(parameters, lr=spec.rate or OPTIMISERS[spec.kind].usual_rate)
     # One pass over the weights instead of one an operation; torch has it for these, in full precision.
     if make in _FUSED and all(p.dtype in (torch.float32, torch.float64) for p in parameters):
         chosen["fused"] = True

@@ -30,6 +30,7 @@ from inkcap.training.data.download import Progress
 from inkcap.training.environment import choose_device, describe_environment, steady
 from inkcap.training.events import EndEvent, Listener, StartEvent
 from inkcap.training.facts import NetworkFacts, facts_of
+from inkcap.training.gradients import by_universal
 from inkcap.training.keeping import FolderKeeper, finish
 from inkcap.training.loop import Course, Outcome, fit
 from inkcap.training.losses import total_loss, wanted_returns
@@ -37,6 +38,7 @@ from inkcap.training.material import Material, gather, make_batches, target_scal
 from inkcap.training.optimisers import NARROW
 from inkcap.training.reach import check_reach
 from inkcap.training.scores import make_scores
+from inkcap.training.signals import SignalWatch
 from inkcap.training.stopping import StopRequest, ignoring_signals, listening_for_signals
 from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
 
@@ -63,6 +65,7 @@ class _Job:
     """A training that is ready to start."""
 
     drawing: Drawing
+    network: Network
     facts: NetworkFacts
     material: Material
     module: torch.nn.Module
@@ -117,6 +120,7 @@ def train(
         request = stop or StopRequest()
         job = _Job(
             drawing=drawing,
+            network=network,
             facts=facts,
             material=material,
             module=module,
@@ -200,6 +204,7 @@ def _course(job: _Job) -> Course:
         listener=job.listener,
         stop=job.stop,
         settle=lambda: put_back(job.module, job.frozen_buffers),
+        backpropagate=by_universal(job.network, job.module, facts, recipe) if recipe.algorithm == "universal" else None,
     )
 
 
@@ -254,7 +259,8 @@ def _try(attempt: _Attempt, job: _Job, course: Course) -> None:
     outcome, name = attempt.outcome, attempt.folder.id
     try:
         attempt.folder = _describe(job, attempt.folder)
-        attempt.keeper = FolderKeeper(attempt.folder, job.module, MetricWriter(attempt.folder.path / layout.METRICS))
+        log = MetricWriter(attempt.folder.path / layout.METRICS)
+        attempt.keeper = FolderKeeper(attempt.folder, job.module, log, _watch(job, course))
         course.keeper = attempt.keeper
         job.listener.on_start(_start_event(job, course, attempt.folder))
         fit(course, outcome)
@@ -270,6 +276,12 @@ def _try(attempt: _Attempt, job: _Job, course: Course) -> None:
     except Exception as problem:
         # A mistake in a listener or in Inkcap itself: it stays what it is, but the folder must not look alive.
         attempt.fail(f"{type(problem).__name__}: {problem}", problem)
+
+
+def _watch(job: _Job, course: Course) -> SignalWatch | None:
+    if not job.recipe.signals:
+        return None
+    return SignalWatch(job.network, job.module, job.facts, job.recipe, course.training)
 
 
 def _end(attempt: _Attempt, job: _Job, seconds: float) -> None:

@@ -1,0 +1,192 @@
+"""Checking gradients: universal backpropagation against autograd and against central differences, in float64.
+
+Weights, inputs and targets are random. Of each gradient some numbers are compared with differences, each by two more
+passes forwards. Where a difference would step over a kink (a ReLU that opens, another maximum that wins) it is taken
+again in smaller steps, and left out if the kink stays inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inkcap.engine.backpropagation import Backpropagator
+from inkcap.engine.torch_operations import TORCH
+from inkcap.network import Network
+from inkcap.operations import Step
+from inkcap.structures import FLOATING
+
+AUTOGRAD_TOLERANCE = 1e-9
+DIFFERENCE_TOLERANCE = 1e-5
+_STEPS = (1e-5, 1e-6, 1e-7)
+_KINKED = frozenset({"relu", "step", "window_max"})
+_SMALLEST = 1e-8
+
+
+@dataclass(frozen=True)
+class SymbolCheck:
+    """The worst relative errors of one symbol: how many numbers were compared, and how many lay at a kink."""
+
+    symbol: str
+    compared: int
+    left_out: int
+    autograd: float
+    differences: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether both errors are within their tolerances; an error that is no number is not."""
+        return self.autograd <= AUTOGRAD_TOLERANCE and self.differences <= DIFFERENCE_TOLERANCE
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for JSON."""
+        return {
+            "symbol": self.symbol,
+            "compared": self.compared,
+            "left_out": self.left_out,
+            "autograd": self.autograd,
+            "differences": self.differences,
+            "passed": self.passed,
+        }
+
+
+def check_gradients(network: Network, seed: int = 0, numbers: int = 8, batch: int = 2) -> list[SymbolCheck]:
+    """Compare δ of every capsule and ΔW, ΔB of every weight; give the worst error of each symbol."""
+    return _Checker(network, seed, numbers, batch).check()
+
+
+class _Checker:
+    def __init__(self, network: Network, seed: int, numbers: int, batch: int) -> None:
+        self.network, self.numbers = network, numbers
+        self.planned = Backpropagator(network, wide=True)
+        self.program = self.planned.program
+        self.generator = torch.Generator().manual_seed(seed)
+        self.weights = {name: self._random(w.structure.sizes) / max(w.fan_in, 1) ** 0.5 for name, w in self._records()}
+        self.inputs = {id: self._data(id, batch) for id in network.inputs}
+        sizes = {id: (batch, *_sizes(network, id)) for id in network.outputs}
+        self.targets = {id: self._random(shape) for id, shape in sizes.items()}
+        program = self.program
+        self.values = {program.inputs[id]: value for id, value in self.inputs.items()}
+        self.values |= {program.weights[name]: value for name, value in self.weights.items()}
+        self.values, self.pattern = self._run({})
+
+    def _records(self) -> Iterator[tuple[str, Any]]:
+        yield from self.network.weights.items()
+
+    def _random(self, shape: tuple[int, ...]) -> Tensor:
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64)
+
+    def _data(self, id: str, batch: int) -> Tensor:
+        capsule = self.network.capsules[id]
+        assert capsule.output is not None
+        shape = (batch, *capsule.output.sizes)
+        if capsule.output.dtype in FLOATING:
+            return self._random(shape)
+        return torch.randint(0, 2, shape, generator=self.generator).to(getattr(torch, capsule.output.dtype))
+
+    def check(self) -> list[SymbolCheck]:
+        """Go over everything that has a gradient."""
+        found = self.planned(self.weights, self.inputs, self.targets)
+        owners = self._owners()
+        ours = {self.program.total_inputs[id]: delta for id, delta in found.delta.items()}
+        ours |= {self.program.weights[name]: update for name, update in found.updates.items()}
+        theirs = self._by_autograd(list(ours))
+        worst: dict[str, list[float]] = {}
+        for number, mine in ours.items():
+            symbol = owners[number]
+            entry = worst.setdefault(symbol, [0, 0, 0.0, 0.0])
+            # Against the largest of its kind: a number that is 0 by cancellation has no digits of its own.
+            scale = max(float(theirs[number].abs().max()) if mine.numel() else 0.0, _SMALLEST)
+            entry[2] = _worse(entry[2], float((mine - theirs[number]).abs().max()) / scale)
+            for place in self._places(mine.numel()):
+                slope = self._difference(number, place)
+                entry[0 if slope is not None else 1] += 1
+                if slope is not None:
+                    entry[3] = _worse(entry[3], abs(slope - float(mine.flatten()[place])) / scale)
+        return [SymbolCheck(s, int(a), int(b), c, d) for s, (a, b, c, d) in worst.items()]
+
+    def _owners(self) -> dict[int, str]:
+        """Name the symbol of every gradient: δ and ΔB belong to a capsule, ΔW to a connection."""
+        owners: dict[int, str] = {}
+        for id, capsule in self.network.capsules.items():
+            owners[self.program.total_inputs[id]] = capsule.symbol
+            if capsule.bias:
+                owners[self.program.weights[capsule.bias.name]] = capsule.symbol
+        for connection in self.network.connections.values():
+            for weight in connection.weights.values():
+                owners[self.program.weights[weight.name]] = connection.symbol
+        return owners
+
+    def _places(self, count: int) -> list[int]:
+        if count <= self.numbers:
+            return list(range(count))
+        return [int(place) for place in torch.randint(0, count, (self.numbers,), generator=self.generator)]
+
+    def _run(self, moved: Mapping[int, Tensor]) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
+        """Go forwards with something added to some values; what they do not reach is not computed again.
+
+        Give the values, and by step what was chosen at its kinks.
+        """
+        computed = {**self.values, **{n: value + moved[n] for n, value in self.values.items() if n in moved}}
+        changed, pattern = set(moved), dict[int, Tensor]()
+        for step in self.program.trace.steps:
+            if step.target in self.values and step.target not in moved and changed.isdisjoint(step.arguments):
+                continue
+            arguments = [computed[number] for number in step.arguments]
+            made = TORCH[step.operation.name].compute(arguments, step.attributes)
+            computed[step.target] = made + moved[step.target] if step.target in moved else made
+            changed.add(step.target)
+            if step.operation.name in _KINKED:
+                pattern[step.target] = _chosen(step, arguments[0])
+        return computed, pattern
+
+    def _loss(self, computed: Mapping[int, Tensor]) -> Tensor:
+        outputs = self.program.outputs
+        parts = [(computed[outputs[id]] - self.targets[id]).square().sum() / 2 for id in self.network.outputs]
+        return torch.stack(parts).sum()
+
+    def _by_autograd(self, numbers: list[int]) -> dict[int, Tensor]:
+        # A zero added to each value is a leaf of its own, and its gradient is the value's.
+        leaves = {number: torch.zeros_like(self.values[number]).requires_grad_() for number in numbers}
+        with torch.enable_grad():
+            loss = self._loss(self._run(leaves)[0])
+            if not loss.requires_grad:
+                return {number: leaf.detach() for number, leaf in leaves.items()}
+            found = torch.autograd.grad(loss, list(leaves.values()), materialize_grads=True)
+        return dict(zip(numbers, found, strict=True))
+
+    @torch.no_grad()
+    def _difference(self, number: int, place: int) -> float | None:
+        """Give one number of a gradient by a central difference, or None where a kink lies inside every step."""
+        for step in _STEPS:
+            shift = torch.zeros_like(self.values[number])
+            shift.view(-1)[place] = step
+            (up, above), (down, below) = (self._run({number: sign * shift}) for sign in (1, -1))
+            # The middle too: a kink right at the point has the same pattern on neither side, or on both.
+            if all(torch.equal(above[n], below[n]) and torch.equal(above[n], self.pattern[n]) for n in above):
+                return float(self._loss(up) - self._loss(down)) / (2 * step)
+        return None
+
+
+def _sizes(network: Network, id: str) -> tuple[int, ...]:
+    output = network.capsules[id].output
+    assert output is not None
+    return output.sizes
+
+
+def _chosen(step: Step, x: Tensor) -> Tensor:
+    """Tell on which side of its kinks an operation works: the open ReLUs, the places of the maxima."""
+    if step.operation.name != "window_max":
+        return x > 0 if step.operation.name == "relu" else x >= 0
+    slope = TORCH["window_max"].product([x], x, torch.ones_like(TORCH["window_max"].compute([x], step.attributes)),
+                                        step.attributes)  # fmt: skip
+    return slope[0]
+
+
+def _worse(old: float, new: float) -> float:
+    # Not max(): it would lose a NaN.
+    return new if not new <= old else old

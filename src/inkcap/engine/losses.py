@@ -1,0 +1,143 @@
+"""Losses with their gradients, written out: each gives the loss and ∂L/∂(what the output returns) at once.
+
+A loss of any other kind is a function of value and target; autograd of that function alone gives its gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+LossWithGradient = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+LossFunction = Callable[[Tensor, Tensor], Tensor]
+Reduction = Literal["sum", "mean", "all"]
+"""Over the batch: the sum as the paper prints it, or the mean; ``all`` is the mean over the positions too."""
+
+FROM_TOTAL_INPUT = frozenset({("cross-entropy", "softmax"), ("binary-cross-entropy", "sigmoid")})
+"""Kinds of losses that are computed from U where the output capsule is of this symbol."""
+
+_aten = torch.ops.aten
+_MEAN, _SUM = 1, 2
+_IGNORE = -100
+
+
+def half_squares(reduction: Reduction = "sum") -> LossWithGradient:
+    """Give the paper's ½‖Y − T‖², whose gradient is Y − T."""
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        difference = value - target
+        if reduction == "sum":
+            return difference.square().sum() / 2, difference
+        share = _share(reduction, value, value.numel())
+        return difference.square().sum() * (share / 2), difference * share
+
+    return compute
+
+
+def _share(reduction: Reduction, value: Tensor, all_of_them: int) -> float:
+    return {"sum": 1.0, "mean": 1 / max(len(value), 1), "all": 1 / max(all_of_them, 1)}[reduction]
+
+
+def _cross_entropy(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    smoothing = float(options.get("label_smoothing", 0.0))
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        if smoothing == 0 and not target.is_floating_point() and value.ndim in (2, 4):
+            return _labelled(value, target, reduction)
+        logarithms = torch.log_softmax(value, 1)
+        shares = target if target.is_floating_point() else _one_hot(target, value)
+        if smoothing:
+            shares = shares * (1 - smoothing) + smoothing / value.shape[1]
+        share = _share(reduction, value, value.numel() // value.shape[1])
+        loss = (shares * logarithms).sum() * -share
+        return loss, (logarithms.exp() * shares.sum(1, keepdim=True) - shares) * share
+
+    return compute
+
+
+def _one_hot(labels: Tensor, value: Tensor) -> Tensor:
+    return functional.one_hot(labels, value.shape[1]).movedim(-1, 1).to(value.dtype)
+
+
+def _labelled(value: Tensor, target: Tensor, reduction: Reduction) -> tuple[Tensor, Tensor]:
+    """Compute softmax, logarithm and choice together, by the kernels that autograd would take."""
+    forward, backward = (
+        (_aten.nll_loss_forward.default, _aten.nll_loss_backward.default)
+        if value.ndim == 2
+        else (_aten.nll_loss2d_forward.default, _aten.nll_loss2d_backward.default)
+    )
+    kind = _MEAN if reduction == "all" or (reduction == "mean" and value.ndim == 2) else _SUM
+    logarithms = torch.log_softmax(value, 1)
+    loss, count = forward(logarithms, target, None, kind, _IGNORE)
+    slope = backward(torch.ones_like(loss), logarithms, target, None, kind, _IGNORE, count)
+    gradient = _aten._log_softmax_backward_data.default(slope, logarithms, 1, value.dtype)
+    if reduction == "mean" and kind == _SUM:
+        return loss / len(value), gradient / len(value)
+    return loss, gradient
+
+
+def _mean_squared_error(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        share = _share(reduction, value, value.numel())
+        difference = value - target
+        return difference.square().sum() * share, difference * (2 * share)
+
+    return compute
+
+
+def _binary_cross_entropy(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        share = _share(reduction, value, value.numel())
+        loss = functional.binary_cross_entropy_with_logits(value, target, reduction="sum")
+        return loss * share, (torch.sigmoid(value) - target) * share
+
+    return compute
+
+
+def _margin(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    usual = {"upper": 0.9, "lower": 0.1, "share": 0.5}
+    upper, lower, part = (float(options.get(name, number)) for name, number in usual.items())
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        share = _share(reduction, value, len(value))
+        right = _one_hot(target, value)
+        wrong = part * (1 - right)
+        short, long = (upper - value).clamp_min(0), (value - lower).clamp_min(0)
+        loss = (right * short.square() + wrong * long.square()).sum() * share
+        return loss, (wrong * long - right * short) * (2 * share)
+
+    return compute
+
+
+_MAKERS: dict[str, Callable[[Mapping[str, Any], Reduction], LossWithGradient]] = {
+    "cross-entropy": _cross_entropy,
+    "mean-squared-error": _mean_squared_error,
+    "binary-cross-entropy": _binary_cross_entropy,
+    "margin": _margin,
+}
+
+
+def loss_with_gradient(
+    kind: str, options: Mapping[str, Any] | None = None, reduction: Reduction = "all"
+) -> LossWithGradient:
+    """Make a recipe's kind of loss with its gradient; ``all`` is the mean that a recipe trains by."""
+    return _MAKERS[kind](options or {}, reduction)
+
+
+def by_autograd(loss: LossFunction) -> LossWithGradient:
+    """Give any loss its gradient by autograd of the loss alone: the value is a leaf, the network is not seen."""
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.enable_grad():
+            leaf = value.detach().requires_grad_()
+            found = loss(leaf, target)
+            if not found.requires_grad:
+                return found.detach(), torch.zeros_like(value)
+            (gradient,) = torch.autograd.grad(found, leaf, materialize_grads=True)
+        return found.detach(), gradient
+
+    return compute

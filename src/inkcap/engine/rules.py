@@ -1,0 +1,225 @@
+"""Rules: how each operation is written in the straight-line source of a planned backpropagation.
+
+An operation without a rule of its own is called by its entry in ``TORCH``. A rule is there where a kernel of torch
+does in one call what the product does in several, or where a part of the product is often not wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from inkcap.engine.torch_operations import TORCH
+from inkcap.operations import Step
+
+
+@dataclass
+class Page:
+    """The source as it is written: its lines, the things that they name, and for which mode it is."""
+
+    training: bool = True
+    lines: list[str] = field(default_factory=list[str])
+    namespace: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def write(self, line: str) -> None:
+        """Add a line."""
+        self.lines.append(line)
+
+    def bind(self, name: str, thing: Any) -> str:
+        """Give a thing a name in the source."""
+        self.namespace[name] = thing
+        return name
+
+
+@dataclass(frozen=True)
+class Call:
+    """One step in the source: the names of its arguments, its result and its gradient, and what is wanted of it."""
+
+    step: Step
+    arguments: Sequence[str]
+    result: str = ""
+    saved: str = ""
+    gradient: str = ""
+    wanted: Sequence[bool] = ()
+
+    @property
+    def rank(self) -> int:
+        """The axes of the result, with the batch."""
+        return len(self.step.shape) + 1
+
+
+Backward = Callable[[Page, Call], Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an operation is written forwards, and for each argument what carries the gradient back.
+
+    A rule that ``saves`` makes a second value beside the result for its way back: chosen places, a mask, a mean.
+    What differs between training and evaluation asks the page; what changes a state writes a line of its own.
+    """
+
+    forward: Callable[[Page, Call], str]
+    backward: Backward
+    saves: bool = False
+
+
+_aten = torch.ops.aten
+
+LIBRARY: dict[str, Any] = {
+    "torch": torch,
+    "linear": functional.linear,
+    "conv2d": torch.conv2d,
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "softmax": torch.softmax,
+    "max_pool2d": functional.max_pool2d_with_indices,
+    "threshold_backward": _aten.threshold_backward.default,
+    "sigmoid_backward": _aten.sigmoid_backward.default,
+    "tanh_backward": _aten.tanh_backward.default,
+    "softmax_backward": _aten._softmax_backward_data.default,
+    "convolution_backward": _aten.convolution_backward.default,
+    "max_pool2d_backward": _aten.max_pool2d_with_indices_backward.default,
+}
+"""The torch calls that rules name."""
+
+
+def reduced(gradient: str, per: str, rank: int) -> str:
+    """Write the sum over all that share a number: the batch, and the positions or elements."""
+    if per == "channel":
+        return f"{gradient}.sum({(0, *range(2, rank))})"
+    return f"{gradient}.sum()" if per == "one" else f"{gradient}.sum(0)"
+
+
+def _spread(call: Call, weight: str) -> str:
+    axes = call.rank - 2
+    return f"{weight}[:{', None' * axes}]" if call.step.attributes["per"] == "channel" and axes else weight
+
+
+def _scale_back(page: Page, call: Call) -> Sequence[str | None]:
+    x, w = call.arguments
+    by_x = f"{call.gradient} * {_spread(call, w)}" if call.wanted[0] else None
+    per = call.step.attributes["per"]
+    return by_x, reduced(f"({call.gradient} * {x})", per, call.rank) if call.wanted[1] else None
+
+
+def geometry(step: Step) -> str:
+    """Write a convolution's stride, padding, dilation and groups as its backward takes them."""
+    at = step.attributes
+    stride, padding, dilation = (list(at[name]) for name in ("stride", "padding", "dilation"))
+    return f"{stride}, {padding}, {dilation}, False, [0, 0], {at['groups']}"
+
+
+def convolved(call: Call, x: str, w: str, b: str) -> str:
+    """Write a convolution forwards."""
+    at = call.step.attributes
+    return f"conv2d({x}, {w}, {b}, {at['stride']}, {at['padding']}, {at['dilation']}, {at['groups']})"
+
+
+def _convolve_back(page: Page, call: Call) -> Sequence[str | None]:
+    x, w = call.arguments
+    made = f"p_{call.gradient}"
+    mask = [*call.wanted, False]
+    page.write(f"{made} = convolution_backward({call.gradient}, {x}, {w}, None, {geometry(call.step)}, {mask})")
+    return [f"{made}[{i}]" if wanted else None for i, wanted in enumerate(call.wanted)]
+
+
+def _window(call: Call) -> tuple[str, str]:
+    at = call.step.attributes
+    return f"{list(at['window'])}, {list(at['stride'])}, {list(at['padding'])}", str(at["edge"] == "ceil")
+
+
+def _pool(page: Page, call: Call) -> str:
+    window, ceil = _window(call)
+    return f"max_pool2d({call.arguments[0]}, {window}, 1, {ceil}, True)"
+
+
+def _pool_back(page: Page, call: Call) -> Sequence[str | None]:
+    window, ceil = _window(call)
+    x, chosen = call.arguments[0], call.saved
+    return (f"max_pool2d_backward({call.gradient}, {x}, {window}, [1, 1], {ceil}, {chosen})",)
+
+
+def _flip(call: Call, name: str) -> str:
+    return f"{name}.flip({tuple(range(-call.step.attributes['axes'], 0))})"
+
+
+def _softmax_back(page: Page, call: Call) -> Sequence[str | None]:
+    axis = call.step.attributes["axis"]
+    return (f"softmax_backward({call.gradient}, {call.result}, {axis}, {call.result}.dtype)",)
+
+
+def _through(page: Page, call: Call) -> Sequence[str | None]:
+    return [call.gradient if wanted else None for wanted in call.wanted]
+
+
+RULES: dict[str, Rule] = {
+    "add": Rule(lambda page, c: f"{c.arguments[0]} + {c.arguments[1]}", _through),
+    "bias": Rule(
+        lambda page, c: f"{c.arguments[0]} + {_spread(c, c.arguments[1])}",
+        lambda page, c: (
+            c.gradient if c.wanted[0] else None,
+            reduced(c.gradient, c.step.attributes["per"], c.rank) if c.wanted[1] else None,
+        ),
+    ),
+    "scale": Rule(lambda page, c: f"{c.arguments[0]} * {_spread(c, c.arguments[1])}", _scale_back),
+    "matmul": Rule(
+        lambda page, c: f"linear({c.arguments[1]}, {c.arguments[0]})",
+        lambda page, c: (
+            f"{c.gradient}.t().mm({c.arguments[1]})" if c.wanted[0] else None,
+            f"{c.gradient}.mm({c.arguments[0]})" if c.wanted[1] else None,
+        ),
+    ),
+    "convolve": Rule(lambda page, c: convolved(c, c.arguments[0], c.arguments[1], "None"), _convolve_back),
+    "flip": Rule(lambda page, c: _flip(c, c.arguments[0]), lambda page, c: (_flip(c, c.gradient),)),
+    "window_max": Rule(_pool, _pool_back, saves=True),
+    "reshape": Rule(
+        lambda page, c: f"{c.arguments[0]}.reshape({(-1, *c.step.attributes['shape'])})",
+        lambda page, c: (f"{c.gradient}.reshape({c.arguments[0]}.shape)",),
+    ),
+    "relu": Rule(
+        lambda page, c: f"relu({c.arguments[0]})",
+        lambda page, c: (f"threshold_backward({c.gradient}, {c.result}, 0)",),
+    ),
+    "sigmoid": Rule(
+        lambda page, c: f"sigmoid({c.arguments[0]})", lambda page, c: (f"sigmoid_backward({c.gradient}, {c.result})",)
+    ),
+    "tanh": Rule(
+        lambda page, c: f"tanh({c.arguments[0]})", lambda page, c: (f"tanh_backward({c.gradient}, {c.result})",)
+    ),
+    "softmax": Rule(lambda page, c: f"softmax({c.arguments[0]}, {c.step.attributes['axis']})", _softmax_back),
+    "same": Rule(lambda page, c: c.arguments[0], _through),
+}
+
+FLAT = frozenset({"step"})
+"""Operations that no gradient passes: their slope is 0 wherever they have one."""
+
+
+def rule_of(step: Step) -> Rule:
+    """Give a step's rule: its own, or calls of its entry in ``TORCH``."""
+    return RULES.get(step.operation.name, _CALLED)
+
+
+def _called_forward(page: Page, call: Call) -> str:
+    step = call.step
+    compute = page.bind(f"compute_{step.operation.name}", TORCH[step.operation.name].compute)
+    attributes = page.bind(f"attributes_{step.target}", step.attributes)
+    return f"{compute}(({', '.join(call.arguments)},), {attributes})"
+
+
+def _called_backward(page: Page, call: Call) -> Sequence[str | None]:
+    step = call.step
+    product = page.bind(f"product_{step.operation.name}", TORCH[step.operation.name].product)
+    attributes = page.bind(f"attributes_{step.target}", step.attributes)
+    made = f"p_{call.gradient}"
+    arguments = ", ".join(call.arguments)
+    page.write(f"{made} = {product}(({arguments},), {call.result}, {call.gradient}, {attributes})")
+    return [f"{made}[{i}]" if wanted else None for i, wanted in enumerate(call.wanted)]
+
+
+_CALLED = Rule(_called_forward, _called_backward)

@@ -1,0 +1,53 @@
+"""Gradients by universal backpropagation: planned once for a run, then set on the parameters step by step."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from inkcap.engine import named_weights
+from inkcap.engine.universal import Seed, plan
+from inkcap.network import Network
+from inkcap.program import Lowered, lower_to_layers, lower_to_steps
+from inkcap.recipes import Recipe
+from inkcap.training.facts import NetworkFacts
+from inkcap.training.loop import Gradients
+from inkcap.training.losses import explicit_loss, wanted_returns
+
+
+def seeds_of(lowered: Lowered, facts: NetworkFacts, recipe: Recipe) -> tuple[list[int], list[Seed]]:
+    """Give the outputs whose losses count, by their places, and where the gradients of these losses start."""
+    by_output = {loss.output: loss for loss in recipe.losses}
+    specs = [by_output[output.name] for output in facts.outputs]
+    # A loss of weight 0 is not computed at all, unless it is the only one.
+    chosen = [i for i, spec in enumerate(specs) if spec.weight != 0 or len(specs) == 1]
+    return chosen, [
+        Seed(lowered.returned[i], explicit_loss(specs[i], facts.outputs[i]), specs[i].weight) for i in chosen
+    ]
+
+
+def by_universal(network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe) -> Gradients:
+    """Plan Algorithm 2 for a built module and a completed recipe: what learns gets its gradient, nothing else.
+
+    A gradient stays None where no loss depends on the weight, as autograd leaves it.
+    """
+    returns = wanted_returns(facts, recipe)
+    program = lower_to_steps(network)
+    lowered = lower_to_layers(program, dict(returns))
+    chosen, seeds = seeds_of(lowered, facts, recipe)
+    weights = named_weights(module)
+    learning = [name for name, weight in weights.items() if weight.requires_grad]
+    run = plan(lowered, seeds, gradients=[program.weights[name] for name in learning]).run
+    stored = [weights[name] for name in program.weights]
+    learned = [weights[name] for name in learning]
+    whole = len(chosen) == len(facts.outputs)
+
+    @torch.no_grad()
+    def backpropagate(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        wanted = targets if whole else [targets[i] for i in chosen]
+        loss, _, _, gradients = run(inputs, stored, wanted)
+        for parameter, gradient in zip(learned, gradients, strict=True):
+            parameter.grad = gradient
+        return loss
+
+    return backpropagate

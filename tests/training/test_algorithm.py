@@ -1,0 +1,97 @@
+"""A run by universal backpropagation: the same batches, the same weights, the same files; and signals beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from inkcap import Drawing, Recipe, evaluate, predict, train
+from inkcap.engine import initialise, weights_of
+from inkcap.engine.build import build
+from inkcap.network import check
+from inkcap.recipes import OPTIMISERS, DataSpec, LossSpec, OptimiserSpec
+from inkcap.training.batches import Batches
+from inkcap.training.facts import facts_of
+from inkcap.training.signals import SignalWatch
+from inkcap.zoo import mlp
+
+
+def small(dtype: str = "float64") -> Drawing:
+    return mlp((2, 6, 4, 2), "small", dtype, last="softmax")
+
+
+def trained(folder: Path, algorithm: str, optimiser: str, **settings: object) -> tuple[object, dict]:
+    recipe = Recipe(
+        DataSpec("moons"), optimiser=OptimiserSpec(optimiser, 0.01), epochs=2, algorithm=algorithm, **settings
+    )
+    result = train(small(), recipe, folder)
+    return result, load_file(result.run.path / "weights.safetensors")
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_every_optimiser_comes_to_the_same_weights(optimiser: str, tmp_path: Path) -> None:
+    _, by_tape = trained(tmp_path, "autograd", optimiser)
+    _, by_plan = trained(tmp_path, "universal", optimiser)
+    for name, weight in by_tape.items():
+        torch.testing.assert_close(by_plan[name], weight, rtol=1e-10, atol=1e-10)
+
+
+def test_a_run_has_the_same_bits_twice_and_can_be_used(tmp_path: Path) -> None:
+    first, one = trained(tmp_path, "universal", "adam", clip=1.0, freeze=("b.bias",))
+    _, two = trained(tmp_path, "universal", "adam", clip=1.0, freeze=("b.bias",))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    module, network = build(check(small()).network), check(small()).network
+    initialise(module, network, 0)
+    assert torch.equal(one["b.bias"], weights_of(module)["b.bias"])
+    assert first.run.recipe().algorithm == "universal"
+    assert evaluate(first.run).samples > 0
+    assert predict(first.run, {"a": [[0.0, 1.0]]}).samples == 1
+
+
+def path_of_neurons(symbol: str, weight: float, bias: float) -> Drawing:
+    drawing = Drawing("path", "float64")
+    drawing.add("h0", "data neuron")
+    for i in range(1, 12):
+        drawing.add(f"h{i}", f"{symbol} neuron", b=bias)
+        drawing.connect(f"h{i - 1}", f"h{i}", "amplifying", strength=weight)
+    return drawing
+
+
+@pytest.mark.parametrize(
+    ("symbol", "weight", "bias", "factor"), [("sigmoid", 1, -0.5, 9.5367431640625e-07), ("identical", 2, 0, 1024)]
+)
+def test_signals_show_what_vanishes_and_what_explodes(symbol: str, weight: float, bias: float, factor: float) -> None:
+    """Each sigmoid neuron at U = 0 lets a quarter of δ through, each weight 2 doubles it."""
+    network = check(path_of_neurons(symbol, weight, bias)).network
+    module = build(network)
+    initialise(module, network, 0)
+    recipe = Recipe(DataSpec("any"), losses=(LossSpec("h11", "mean-squared-error"),))
+    x = torch.full((4,), 0.5, dtype=torch.float64)
+    batches = Batches((x,), (x / 2,), 4, torch.device("cpu"))
+    found = SignalWatch(network, module, facts_of(network), recipe, batches).measure()
+    assert found["h1"].delta / found["h11"].delta == pytest.approx(factor, rel=1e-12)
+    if symbol == "sigmoid":
+        assert found["h7"].output == pytest.approx(0.5, rel=1e-12)
+        # One sample's own δ: (Y − T)·2·σ′ = 0.25·2·0.25.
+        assert found["h11"].delta == pytest.approx(0.125, rel=1e-12)
+    assert found["h0"].dead is None
+    assert found["h1"].dead == 0
+
+
+def test_dead_units_are_counted() -> None:
+    drawing = Drawing("dead", "float64")
+    drawing.add("x", "1D-data", dimension=2)
+    drawing.then("r", "1D-relu", "full", dimension=4)
+    drawing.then("o", "1D-identical", "full", dimension=1)
+    network = check(drawing).network
+    module = build(network)
+    initialise(module, network, 0)
+    with torch.no_grad():
+        module.get_parameter("r.bias").copy_(torch.tensor([1e3, -1e6, -1e6, -1e6]))
+    recipe = Recipe(DataSpec("any"), losses=(LossSpec("o", "mean-squared-error"),))
+    x = torch.randn((8, 2), dtype=torch.float64)
+    watch = SignalWatch(network, module, facts_of(network), recipe, Batches((x,), (x[:, :1],), 8, torch.device("cpu")))
+    assert watch.measure()["r"].dead == 0.75
