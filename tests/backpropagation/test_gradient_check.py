@@ -15,6 +15,7 @@ from inkcap.network import check
 from inkcap.structures import FLOATING
 from inkcap.symbols import CAPSULES, CONNECTIONS, CapsuleSymbol
 from inkcap.zoo import draw
+from inkcap.zoo.paper_figures import layered_figure_15, skip_figure_16
 
 SAMPLES = [
     pytest.param(symbol, case, id=f"{symbol.id}-{i}")
@@ -36,6 +37,16 @@ def test_every_sample_of_the_catalogue_passes(symbol, case) -> None:
 @given(random_drawings())
 def test_random_drawings_pass(drawing: Drawing) -> None:
     found = check_gradients(check(drawing).network, numbers=4)
+    assert all(one.passed for one in found), found
+
+
+@pytest.mark.parametrize("figure", [layered_figure_15, skip_figure_16])
+def test_layered_and_skip_networks_of_the_paper_pass(figure) -> None:
+    """Figures 15 and 16: 13 capsules, two inputs and three outputs, with and without a connection that skips."""
+    network = check(figure()).network
+    assert len(network.capsules) == 13
+    found = check_gradients(network, numbers=4)
+    assert {one.symbol for one in found} == {"data", "relu", "identical", "full"}
     assert all(one.passed for one in found), found
 
 
