@@ -144,8 +144,8 @@ class Group:
     code: int
     reads: str = ""
     """The capsule from which the group reads, when it does."""
-    writes: str = ""
-    """The capsule into which the group writes, when it does."""
+    writes: tuple[str, ...] = ()
+    """The capsules into which the group writes."""
     id: str = ""
 
 
@@ -200,17 +200,21 @@ def group_neurons(neurons: Neurons, drawing: Drawing) -> list[Group]:
     def form(group: Group) -> None:
         if (of[group.members] >= 0).any():
             raise ContractionError(
-                f"neuron {int(group.members[0])} and those after it are written into {group.writes} and into "
-                "another capsule too; write each neuron into one capsule"
+                f"neuron {int(group.members[0])} or one after it is written into {', '.join(group.writes)} and, as "
+                "one of others, into another capsule; write the same neurons into both"
             )
         of[group.members] = len(groups)
         groups.append(group)
 
     for id, members, writes in _spans(drawing.plain):
+        same = next((g for g in groups if g.writes and np.array_equal(g.members, members)), None)
+        if writes and same is not None:
+            same.writes = (*same.writes, id)
+            continue
         codes = np.unique(neurons.code[members])
         if codes.size > 1:
             raise ContractionError(f"the neurons at {id} have different symbols; write neurons of one symbol into it")
-        form(Group(members, int(codes[0]), "" if writes else id, id if writes else ""))
+        form(Group(members, int(codes[0]), "" if writes else id, (id,) if writes else ()))
     left = np.bincount(neurons.back, minlength=of.size) > 0
     if (data := np.flatnonzero((of < 0) & (neurons.code == DATA))).size:
         form(Group(data, DATA))
