@@ -1,6 +1,15 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
-from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
+from inkcap.engine.build import (
+    WeightsError,
+    build,
+    initialise,
+    load_weights,
+    named_weights,
+    source_of,
+    starting_weights,
+    weights_of,
+)
 from inkcap.engine.contraction import Contraction, contract
 from inkcap.engine.conversions import prove_contraction, prove_expansion
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
@@ -34,5 +43,6 @@ __all__ = [
     "run_on_numpy",
     "run_on_torch",
     "source_of",
+    "starting_weights",
     "weights_of",
 ]

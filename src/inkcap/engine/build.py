@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.engine.printing import print_module
+from inkcap.engine.torch_operations import torch_dtype
 from inkcap.network import Network, WeightRecord
 from inkcap.program import Lowered, class_name, lower_to_layers, lower_to_steps
 from inkcap.structures import InkcapError
@@ -93,6 +94,14 @@ def initialise(module: nn.Module, network: Network, seed: int) -> None:
         for name, parameter in named_weights(module).items():
             record = network.weights[name]
             parameter.copy_(_start(record, _generator(seed, name)))
+
+
+def starting_weights(network: Network, seed: int) -> dict[str, Tensor]:
+    """Give the weights with which a network starts, as a built and initialised module has them, without building."""
+    return {
+        name: _start(record, _generator(seed, name)).to(torch_dtype(record.structure.dtype))
+        for name, record in network.weights.items()
+    }
 
 
 def _generator(seed: int, name: str) -> torch.Generator:

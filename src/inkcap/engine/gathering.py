@@ -12,7 +12,7 @@ from torch import Tensor
 
 from inkcap.drawing import Drawing, Plain
 from inkcap.drawing.plain import FIXED, FREE
-from inkcap.engine.build import WeightsError, build, initialise, weights_of
+from inkcap.engine.build import WeightsError, starting_weights
 from inkcap.engine.patterns import find_pattern
 from inkcap.engine.plain.columns import CODES, DATA, Columns, read
 from inkcap.network import CheckedConnection, Network, check
@@ -102,9 +102,7 @@ def _read_drawn(network: Network, weights: Mapping[str, Tensor] | None) -> Neuro
                 "takes neurons and a plain block, as 'inkcap expand' makes them"
             )
     if weights is None:
-        module = build(network)
-        initialise(module, network, 0)
-        weights = weights_of(module)
+        weights = starting_weights(network, 0)
     values = {name: float(value.reshape(-1)[0]) for name, value in weights.items()}
     names = tuple(id for id in network.drawing.capsules if id in network.capsules)
     place = {id: i for i, id in enumerate(names)}
