@@ -32,17 +32,15 @@ def expand(
 ) -> None:
     """Expand a network of capsules to its neurons, with its weights, and prove that both compute the same."""
     from inkcap.drawing import load_drawing, save_drawing
-    from inkcap.engine import build, initialise, prove_expansion, weights_of
     from inkcap.engine import expand as expand_network
+    from inkcap.engine import prove_expansion, starting_weights
     from inkcap.network import check
 
     target = _target(file, output, "plain", force)
     network = check(load_drawing(file)).network
     taken = _weights(run, weights, workspace)
     if taken is None:
-        module = build(network)
-        initialise(module, network, 0)
-        taken = weights_of(module)
+        taken = starting_weights(network, 0)
     expansion = expand_network(network, taken, columns=columns)
     difference = prove_expansion(network, taken, expansion)
     save_drawing(expansion.drawing, target)

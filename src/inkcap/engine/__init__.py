@@ -1,7 +1,16 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
 from inkcap.engine.backpropagation import Backpropagation, BackpropagationError, Backpropagator, backpropagate
-from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
+from inkcap.engine.build import (
+    WeightsError,
+    build,
+    initialise,
+    load_weights,
+    named_weights,
+    source_of,
+    starting_weights,
+    weights_of,
+)
 from inkcap.engine.contraction import Contraction, contract
 from inkcap.engine.conversions import prove_contraction, prove_expansion
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
@@ -39,5 +48,6 @@ __all__ = [
     "run_on_numpy",
     "run_on_torch",
     "source_of",
+    "starting_weights",
     "weights_of",
 ]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.engine.printing import print_module
+from inkcap.engine.torch_operations import torch_dtype
 from inkcap.network import Network, WeightRecord
 from inkcap.network.network import PLAIN_WEIGHT
 from inkcap.program import Lowered, class_name, lower_to_layers, lower_to_steps
@@ -126,6 +127,14 @@ def _plain_start(module: nn.Module, network: Network, name: str, seed: int) -> T
             numbers[torch.tensor(start.places)] = _start(drawn, generator)
     first = slots.first if of == "weight" else module.computing[slots.first]
     return numbers[torch.from_numpy(first)]
+
+
+def starting_weights(network: Network, seed: int) -> dict[str, Tensor]:
+    """Give the weights with which a network starts, as a built and initialised module has them, without building."""
+    return {
+        name: _start(record, _generator(seed, name)).to(torch_dtype(record.structure.dtype))
+        for name, record in network.weights.items()
+    }
 
 
 def _generator(seed: int, name: str) -> torch.Generator:

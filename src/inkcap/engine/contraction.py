@@ -103,7 +103,7 @@ class _Drawer:
 
     def _capsule(self, group: Group) -> None:
         """Draw a group's capsule, or find the kept capsule that it is."""
-        for id in filter(None, (group.reads, group.writes)):
+        for id in filter(None, (group.reads, *group.writes)):
             if self.kept[id].rank == 0:
                 raise ContractionError(
                     f"the plain block reads from or writes into {id}, a neuron, and no connection joins a vector to a "
@@ -113,16 +113,17 @@ class _Drawer:
             group.id = group.reads
             return
         bias = {} if group.code == DATA else self._bias(group)
-        if group.writes and self._is_sum(group):
-            group.id = group.writes
+        if self._is_sum(group):
+            (group.id,) = group.writes
             old = self.kept[group.id]
             self.kept[group.id] = Capsule(old.id, old.symbol, 1, {**old.attributes, **bias}, old.wears, old.label)
         else:
             group.id = self._name(group)
             symbol = "identical" if group.reads else SYMBOLS[group.code]
             self.records.append(Capsule(group.id, symbol, 1, {"dimension": group.members.size, **bias}))
-            if group.reads or group.writes:
-                self._reshape(group)
+            for id in filter(None, (group.reads, *group.writes)):
+                back, front = (id, group.id) if group.reads else (group.id, id)
+                self._connect(back, front, "transfer" if self.kept[id].rank == 1 else "reshaping", {})
         if bias.get("bias") == "full":
             self.weights[f"{group.id}.bias"] = torch.from_numpy(self.neurons.bias[group.members])
 
@@ -131,14 +132,9 @@ class _Drawer:
 
     def _is_sum(self, group: Group) -> bool:
         """Tell whether neurons only hold the total input of the vector into which they write."""
-        left = np.isin(group.members, self.neurons.back).any()
-        return group.code == CODES["identical"] and self.kept[group.writes].rank == 1 and not left
-
-    def _reshape(self, group: Group) -> None:
-        id = group.reads or group.writes
-        back, front = (id, group.id) if group.reads else (group.id, id)
-        same = self.kept[id].rank == 1
-        self._connect(back, front, "transfer" if same else "reshaping", {})
+        if len(group.writes) != 1 or group.code != CODES["identical"]:
+            return False
+        return self.kept[group.writes[0]].rank == 1 and not np.isin(group.members, self.neurons.back).any()
 
     def _name(self, group: Group) -> str:
         """Name a capsule after its neurons where they have one stem, else by its role."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from inkcap.drawing import Drawing, limits
 from inkcap.drawing.plain import FIXED, FREE
-from inkcap.engine.build import build, initialise, weights_of
+from inkcap.engine.build import starting_weights
 from inkcap.engine.correspondence import Correspondence, Numbers
 from inkcap.engine.neurons import Wiring, draw_block, draw_neurons, fits_neurons
 from inkcap.engine.patterns import ExpansionError, Pattern, TooManyEntries, find_pattern
@@ -72,9 +72,7 @@ def expand(network: Network, weights: Mapping[str, Tensor] | None = None, *, col
     """
     _check(network)
     if weights is None:
-        module = build(network)
-        initialise(module, network, 0)
-        weights = weights_of(module)
+        weights = starting_weights(network, 0)
     numbers = Numbers.of(network, weights)
     plan = _Plan(network)
     wiring = plan.wire(numbers)
@@ -123,6 +121,7 @@ class _Plan:
         self.network = network
         self.kept = self._kept(keep_ends)
         self.staying = {c.id for c in network.connections.values() if self._stays(network.capsules[c.front])}
+        self.read = {c.back for c in network.connections.values() if c.id not in self.staying}
         self.groups: list[_Group] = []
         self.reads: dict[str, _Group] = {}
         self.writes: dict[str, _Group] = {}
@@ -153,8 +152,7 @@ class _Plan:
         if entering:
             assert capsule.total_input is not None
             self.writes[capsule.id] = self._written(capsule, capsule.total_input.elements, entering)
-        leaving = (c for c in self.network.connections.values() if c.back == capsule.id)
-        if any(c.id not in self.staying for c in leaving):
+        if capsule.id in self.read:
             self.reads[capsule.id] = self._group(capsule, DATA, elements, [])
 
     def _written(self, capsule: CheckedCapsule, elements: int, entering: list[CheckedConnection]) -> _Group:

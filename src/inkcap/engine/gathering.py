@@ -12,7 +12,7 @@ from torch import Tensor
 
 from inkcap.drawing import Drawing, Plain
 from inkcap.drawing.plain import FIXED, FREE
-from inkcap.engine.build import WeightsError, build, initialise, weights_of
+from inkcap.engine.build import WeightsError, starting_weights
 from inkcap.engine.patterns import find_pattern
 from inkcap.engine.plain.columns import CODES, DATA, Columns, read
 from inkcap.network import CheckedConnection, Network, check
@@ -102,9 +102,7 @@ def _read_drawn(network: Network, weights: Mapping[str, Tensor] | None) -> Neuro
                 "takes neurons and a plain block, as 'inkcap expand' makes them"
             )
     if weights is None:
-        module = build(network)
-        initialise(module, network, 0)
-        weights = weights_of(module)
+        weights = starting_weights(network, 0)
     values = {name: float(value.reshape(-1)[0]) for name, value in weights.items()}
     names = tuple(id for id in network.drawing.capsules if id in network.capsules)
     place = {id: i for i, id in enumerate(names)}
@@ -144,8 +142,8 @@ class Group:
     code: int
     reads: str = ""
     """The capsule from which the group reads, when it does."""
-    writes: str = ""
-    """The capsule into which the group writes, when it does."""
+    writes: tuple[str, ...] = ()
+    """The capsules into which the group writes."""
     id: str = ""
 
 
@@ -200,17 +198,21 @@ def group_neurons(neurons: Neurons, drawing: Drawing) -> list[Group]:
     def form(group: Group) -> None:
         if (of[group.members] >= 0).any():
             raise ContractionError(
-                f"neuron {int(group.members[0])} and those after it are written into {group.writes} and into "
-                "another capsule too; write each neuron into one capsule"
+                f"neuron {int(group.members[0])} or one after it is written into {', '.join(group.writes)} and, as "
+                "one of others, into another capsule; write the same neurons into both"
             )
         of[group.members] = len(groups)
         groups.append(group)
 
     for id, members, writes in _spans(drawing.plain):
+        same = next((g for g in groups if g.writes and np.array_equal(g.members, members)), None)
+        if writes and same is not None:
+            same.writes = (*same.writes, id)
+            continue
         codes = np.unique(neurons.code[members])
         if codes.size > 1:
             raise ContractionError(f"the neurons at {id} have different symbols; write neurons of one symbol into it")
-        form(Group(members, int(codes[0]), "" if writes else id, id if writes else ""))
+        form(Group(members, int(codes[0]), "" if writes else id, (id,) if writes else ()))
     left = np.bincount(neurons.back, minlength=of.size) > 0
     if (data := np.flatnonzero((of < 0) & (neurons.code == DATA))).size:
         form(Group(data, DATA))

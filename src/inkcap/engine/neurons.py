@@ -16,6 +16,7 @@ from inkcap.engine.correspondence import Correspondence, Numbers, stored
 from inkcap.engine.torch_operations import torch_dtype
 from inkcap.network import CheckedCapsule, Network, structure_of
 from inkcap.structures import AXES
+from inkcap.theory import Graph
 
 LONGEST_STEM = 40
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -56,12 +57,15 @@ class Wiring:
 
 
 def fits_neurons(wiring: Wiring) -> bool:
-    """Tell whether neurons drawn one by one can say it: no bias is shared, and each neuron is joined to another."""
+    """Tell whether neurons drawn one by one can say it: no bias is shared, all are entered and they are connected."""
     own = wiring.bias[wiring.bias >= 0]
-    computes = wiring.symbol != "data"
-    entered, left = (np.bincount(ends, minlength=wiring.neurons) > 0 for ends in (wiring.front, wiring.back))
-    joined = np.where(computes, entered, left)
-    return np.unique(own).size == own.size and bool(joined.all())
+    entered = np.bincount(wiring.front, minlength=wiring.neurons) > 0
+    backs: list[int] = wiring.back.tolist()
+    fronts: list[int] = wiring.front.tolist()
+    ends = {(str(back), str(front)) for back, front in zip(backs, fronts, strict=True)}
+    graph = Graph.of([str(i) for i in range(wiring.neurons)], ends)
+    joined = bool((entered | (wiring.symbol == "data")).all()) and len(graph.parts()) == 1
+    return joined and np.unique(own).size == own.size
 
 
 def _named(network: Network) -> Drawing:

@@ -67,6 +67,15 @@ def in_float64(steps: Sequence[Step]) -> list[Step]:
 def find_pattern(connection: CheckedConnection, most: int) -> Pattern:
     """Find the pattern of a connection; more entries than ``most`` are refused as soon as they are seen."""
     probe = _Probe(connection)
+    if probe.back == probe.front == 1:
+        # Thousands of connections between neurons do the same, and are asked once.
+        if probe.signature not in _SCALARS:
+            _SCALARS[probe.signature] = _ask(probe, connection, most)
+        return _SCALARS[probe.signature]
+    return _ask(probe, connection, most)
+
+
+def _ask(probe: _Probe, connection: CheckedConnection, most: int) -> Pattern:
     found = probe.one_a_row()
     if found is None:
         found = probe.by_unit_vectors(most)
@@ -96,6 +105,11 @@ class _Probe:
         self._shapes = {name: w.structure.sizes for name, w in records.items()}
         self.count = sum(w.structure.elements for w in records.values())
         self.ordinal = torch.arange(BASE, BASE + self.count, dtype=torch.float64)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Tell connections apart by what they compute."""
+        return tuple((s.operation.name, s.arguments, tuple(sorted(s.attributes.items()))) for s in self._steps)
 
     def _values(self, y: Tensor, numbers: Tensor) -> dict[int, Tensor]:
         values, first = {self._y.number: y.reshape(len(y), *self.back_end.sizes)}, 0
@@ -167,6 +181,10 @@ class _Probe:
             if not np.allclose(made, expected, rtol=1e-9, atol=1e-9 * max(1.0, float(np.abs(expected).max()))):
                 return False
         return True
+
+
+_SCALARS: dict[tuple[Any, ...], Pattern] = {}
+"""What connections between neurons do, by their signature."""
 
 
 class TooManyEntries(Exception):
