@@ -139,9 +139,15 @@ def unused_border() -> Drawing:
     return drawing
 
 
+def nothing_to_normalise() -> Drawing:
+    drawing = draw("mlp")
+    drawing.wear("b", "group-norm", groups=6)
+    return drawing
+
+
 def unsupported() -> Drawing:
     document = json.loads(draw("mlp").to_text())
-    document["capsules"][1]["wears"] = [{"part": "dropout"}]
+    document["groups"] = [{"id": "g", "capsules": [], "connections": []}]
     return from_text(json.dumps(document))
 
 
@@ -162,10 +168,11 @@ WHERE = {
     "window-too-large": {"c-d"},
     "padding-too-large": {"c"},
     "groups-do-not-divide": {"c-d"},
+    "nothing-to-normalise": {"b"},
     "too-large": {"b-c"},
     "tie-mismatch": {"a-b", "a-c"},
     "unused-border": {"a-b"},
-    "unsupported": {"b"},
+    "unsupported": {"g"},
     "empty": set(),
 }
 WORDS = {
@@ -187,7 +194,8 @@ WORDS = {
     "too-large": ["2^40"],
     "tie-mismatch": ["3×2", "4×2"],
     "unused-border": ["4", "28"],
-    "unsupported": ["worn parts"],
+    "unsupported": ["groups"],
+    "nothing-to-normalise": ["each group", "fewer groups"],
     "empty": ["data capsule"],
 }
 

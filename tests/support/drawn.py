@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inkcap.drawing import Drawing
 from inkcap.structures import AXES, rank_of
-from inkcap.symbols import CapsuleSymbol, ConnectionSymbol, Refusal, Sample
+from inkcap.symbols import CapsuleSymbol, ConnectionSymbol, PartSymbol, Refusal, Sample
 from inkcap.theory import Graph
 
 
@@ -51,6 +51,17 @@ def draw_connection(symbol: ConnectionSymbol, case: Sample | Refusal) -> Drawing
     stated = sizes(case.front) if case.front is not None else {}
     drawing.add("y", face("identical", front_rank), **stated)
     drawing.connect("x", "y", symbol.id, **case.attributes)
+    return drawing
+
+
+def draw_part(symbol: PartSymbol, case: Sample | Refusal) -> Drawing:
+    """Draw a tanh capsule that wears the part, behind a data capsule of the case's shape."""
+    drawing = Drawing("case", case.dtype)
+    rank = rank_of(case.shape)
+    drawing.add("x", face("data", rank), **sizes(case.shape))
+    drawing.add("y", face("identical" if case.dtype == "int64" else "tanh", rank))
+    drawing.connect("x", "y", "transfer")
+    drawing.wear("y", symbol.id, **case.attributes)
     return drawing
 
 

@@ -89,11 +89,11 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
         incoming = [report.connections[id] for id in capsule.incoming]
         entering = "\n".join(f"{c.record.mark} {c.back}  {_weight_text(c)}".rstrip() for c in incoming)
         parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
-        parameters += capsule.bias.structure.elements if capsule.bias else 0
+        parameters += sum(w.structure.elements for w in capsule.stored if not w.state)
         costs = sum(c.multiply_adds for c in incoming)
         cells = [
             capsule.id,
-            capsule.record.title_of(capsule.rank),
+            capsule.title,
             entering,
             show_shape(capsule.total_input.shape) if capsule.total_input else "?",
             show_shape(capsule.output.shape) if capsule.output else "?",
@@ -179,9 +179,9 @@ def symbols(
     as_json: JsonOption = False,
 ) -> None:
     """List the catalogue of symbols, or show one with its attributes."""
-    from inkcap.symbols import CAPSULES, CONNECTIONS, UnknownSymbol, suggest
+    from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, UnknownSymbol, suggest
 
-    known = {**CAPSULES, **CONNECTIONS}
+    known = {**CAPSULES, **CONNECTIONS, **PARTS}
     if symbol is not None and symbol not in known:
         raise UnknownSymbol(f"there is no symbol {symbol!r}; {suggest(symbol, known)}")
     chosen = {symbol: known[symbol]} if symbol else known
@@ -193,11 +193,11 @@ def symbols(
     if symbol:
         _print_symbol(known[symbol])
         return
-    for title, records in (("Capsules", CAPSULES), ("Connections", CONNECTIONS)):
+    for title, records in (("Capsules", CAPSULES), ("Connections", CONNECTIONS), ("Worn parts", PARTS)):
         say(title)
         for record in records.values():
             mark = getattr(record, "mark", " ")
-            say(f"  {mark} {record.id:<14}{record.tooltip}")
+            say(f"  {mark} {record.id:<16}{record.tooltip}")
     say("Attributes of one: inkcap symbols convolution")
 
 

@@ -12,7 +12,7 @@ from inkcap.drawing.picture_text import clean, shorten, width_of, wrap
 from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection
 from inkcap.structures import InkcapError
-from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS
 from inkcap.symbols.symbol import Glyph
 from inkcap.theory import Graph
 
@@ -158,6 +158,7 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
         for a in record.own_attributes
         if a.kind == "axes" and a.letter and a.name in capsule.attributes
     ]
+    title = " + ".join((title, *(PARTS[worn.part].title for worn in capsule.wears)))
     full = clean(capsule.label or capsule.id)
     said = ", ".join(part for part in (f"{full}: {title}", *windows, clean(structure), clean(flaw)) if part)
     return Node(

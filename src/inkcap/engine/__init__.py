@@ -1,6 +1,15 @@
 """The engine: operations on torch, modules from networks, backpropagation from the operations' products."""
 
-from inkcap.engine.build import WeightsError, build, initialise, load_weights, named_weights, source_of, weights_of
+from inkcap.engine.build import (
+    WeightsError,
+    build,
+    initialise,
+    load_weights,
+    named_states,
+    named_weights,
+    source_of,
+    weights_of,
+)
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
 from inkcap.engine.printing import FORMS, print_module
 from inkcap.engine.reference import REFERENCE
@@ -15,6 +24,7 @@ __all__ = [
     "dense_matrix",
     "initialise",
     "load_weights",
+    "named_states",
     "named_weights",
     "print_module",
     "run_backwards",

@@ -2,13 +2,14 @@
 
 from inkcap.network.check import check
 from inkcap.network.diagnostics import RULES, Diagnostic
-from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord, structure_of
+from inkcap.network.network import CheckedCapsule, CheckedConnection, CheckedPart, Network, WeightRecord, structure_of
 from inkcap.network.report import NotWellFormed, Report
 
 __all__ = [
     "RULES",
     "CheckedCapsule",
     "CheckedConnection",
+    "CheckedPart",
     "Diagnostic",
     "Network",
     "NotWellFormed",

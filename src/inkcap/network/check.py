@@ -13,9 +13,10 @@ from inkcap.network.directions import with_directions
 from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.report import Report
+from inkcap.network.worn import checked_parts
 from inkcap.operations import ShapeError
 from inkcap.structures import PartialShape, Shape, Structure
-from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS
 from inkcap.theory import Graph, classify
 
 MOST_NAMED = 8
@@ -91,8 +92,6 @@ def _unsupported(drawing: Drawing) -> Iterator[Diagnostic]:
         found.append(("groups", (*drawing.uses, *drawing.groups)))
     if drawing.plain is not None:
         found.append(("a columnar plain block", ()))
-    if wearing := tuple(c.id for c in drawing.capsules.values() if c.wears):
-        found.append(("worn parts", wearing))
     if ported := tuple(c.id for c in drawing.connections.values() if c.port != "in"):
         found.append(("ports other than 'in'", ported))
     for what, where in found:
@@ -178,7 +177,9 @@ def _checked_capsule(
     weighted = any(CONNECTIONS[c.symbol].weights for c in incoming)
     kind = "none" if symbol.is_data else attributes.get("bias")
     if kind is None:
-        kind = ("channel" if capsule.rank >= 2 else "full") if weighted else "none"
+        # A normalisation takes a bias away again, and its shift stands for it.
+        normalised = any(PARTS[worn.part].normalises for worn in capsule.wears)
+        kind = ("channel" if capsule.rank >= 2 else "full") if weighted and not normalised else "none"
     elif kind == "channel" and capsule.rank < 2:
         # A vector and a neuron have no channels: one number an element is what is meant.
         kind = "full"
@@ -190,7 +191,8 @@ def _checked_capsule(
         bias = WeightRecord(f"{id}.bias", Structure(shape, dtype), "bias", max(fan_in, 1), 1, True, start)
     output = _structure(inferred.output[id], dtype)
     names = tuple(c.id for c in incoming)
-    return CheckedCapsule(id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names)
+    parts = checked_parts(capsule, total_input, output)
+    return CheckedCapsule(id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names, parts)
 
 
 def _check_ties(drawing: Drawing, connections: dict[str, CheckedConnection]) -> Iterator[Diagnostic]:

@@ -9,6 +9,7 @@ from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network import fixes
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.inference import Inferred, trace_capsule, trace_connection
+from inkcap.network.worn import check_parts
 from inkcap.operations import ShapeError, Trace, takes_dtype, within_limit
 from inkcap.structures import AXES, Shape, known, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, Problem
@@ -49,6 +50,7 @@ def check_capsule(
         yield _too_large_window(capsule, title, str(error), shape, attributes)
         return
     yield from _limits(capsule.id, title, trace, (shape, y.shape))
+    yield from check_parts(capsule, shape, y.shape, dtype, title)
 
 
 def _missing(drawing: Drawing, owner: Capsule | Connection, attribute: Attribute, title: str) -> Diagnostic:

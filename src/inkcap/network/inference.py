@@ -58,7 +58,7 @@ def trace_connection(
     trace = Trace()
     y = trace.value(back, dtype)
     weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
-    return trace, symbol.forward(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
+    return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
 
 
 def trace_capsule(
@@ -66,7 +66,7 @@ def trace_capsule(
 ) -> tuple[Trace, Traced]:
     """Trace what a capsule makes of its total input."""
     trace = Trace()
-    return trace, symbol.forward(trace.value(total_input, dtype), attributes)
+    return trace, symbol.forward(trace.value(total_input, dtype), {}, attributes)
 
 
 def _merge(known: PartialShape, found: PartialShape) -> PartialShape:

@@ -8,7 +8,7 @@ from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.structures import Structure
-from inkcap.symbols import CAPSULES, CONNECTIONS, CapsuleSymbol, ConnectionSymbol
+from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, CapsuleSymbol, ConnectionSymbol, PartSymbol
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,22 @@ class WeightRecord:
     trainable: bool
     start: float | None = None
     """One number with which every element starts, instead of the initialiser."""
+    state: bool = False
+    """A state is stored with the run but never trained: the running numbers of a normalisation."""
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """A worn part with its attributes and what it stores."""
+
+    part: str
+    attributes: Mapping[str, Any]
+    weights: Mapping[str, WeightRecord]
+
+    @property
+    def record(self) -> PartSymbol:
+        """The part's record in the catalogue."""
+        return PARTS[self.part]
 
 
 @dataclass(frozen=True)
@@ -38,11 +54,23 @@ class CheckedCapsule:
     bias_kind: str
     bias: WeightRecord | None
     incoming: tuple[str, ...]
+    parts: tuple[CheckedPart, ...] = ()
 
     @property
     def record(self) -> CapsuleSymbol:
         """The symbol's record in the catalogue."""
         return CAPSULES[self.symbol]
+
+    @property
+    def title(self) -> str:
+        """The symbol's title with the parts that are worn: ``2D-ReLU + batch norm``."""
+        return " + ".join((self.record.title_of(self.rank), *(part.record.title for part in self.parts)))
+
+    @property
+    def stored(self) -> tuple[WeightRecord, ...]:
+        """What the capsule itself stores: its bias, and the parameters and states of its parts."""
+        worn = (weight for part in self.parts for weight in part.weights.values())
+        return (*((self.bias,) if self.bias else ()), *worn)
 
 
 @dataclass(frozen=True)
@@ -89,15 +117,19 @@ class Network:
 
     @property
     def weights(self) -> dict[str, WeightRecord]:
-        """Every stored weight by its name in the drawing; tied ones once."""
+        """Every stored weight and parameter by its name in the drawing; tied ones once."""
         found: dict[str, WeightRecord] = {}
         for capsule in self.capsules.values():
             for connection in capsule.incoming:
                 for weight in self.connections[connection].weights.values():
                     found.setdefault(weight.name, weight)
-            if capsule.bias:
-                found[capsule.bias.name] = capsule.bias
+            found |= {weight.name: weight for weight in capsule.stored if not weight.state}
         return found
+
+    @property
+    def states(self) -> dict[str, WeightRecord]:
+        """Every state by its name in the drawing: stored with a run, moved in training, never trained."""
+        return {weight.name: weight for c in self.capsules.values() for weight in c.stored if weight.state}
 
 
 def structure_of(capsule: CheckedCapsule) -> Structure:

@@ -131,6 +131,15 @@ class Report:
                 "total_input": show(capsule.total_input),
                 "output": show(capsule.output),
                 "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
+                "wears": [
+                    {
+                        "part": part.part,
+                        "attributes": {name: jsonable(value) for name, value in part.attributes.items()},
+                        "weights": {n: list(w.structure.shape) for n, w in part.weights.items() if not w.state},
+                        "states": {n: list(w.structure.shape) for n, w in part.weights.items() if w.state},
+                    }
+                    for part in capsule.parts
+                ],
             }
             for capsule in self.capsules.values()
         }

@@ -4,22 +4,28 @@ from inkcap.symbols.attributes import Attribute, Attributes, complete, jsonable
 from inkcap.symbols.catalogue import (
     CAPSULES,
     CONNECTIONS,
+    PARTS,
     UnknownSymbol,
     capsule_symbol,
     connection_symbol,
     parse_face,
+    part_symbol,
     suggest,
+    worn_in_face,
 )
-from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph, Problem, Refusal, Sample, Symbol, Weight
+from inkcap.symbols.part import PartSymbol, Symbol
+from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph, Problem, Refusal, Sample, Weight
 
 __all__ = [
     "CAPSULES",
     "CONNECTIONS",
+    "PARTS",
     "Attribute",
     "Attributes",
     "CapsuleSymbol",
     "ConnectionSymbol",
     "Glyph",
+    "PartSymbol",
     "Problem",
     "Refusal",
     "Sample",
@@ -31,5 +37,7 @@ __all__ = [
     "connection_symbol",
     "jsonable",
     "parse_face",
+    "part_symbol",
     "suggest",
+    "worn_in_face",
 ]

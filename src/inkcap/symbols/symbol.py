@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from inkcap.operations import Traced
+from inkcap.operations import vocabulary as op
 from inkcap.structures import AXES, PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes
 
 BiasKind = Literal["none", "channel", "full"]
+
+Given = Mapping[str, Traced]
+"""What a forward function is given by name beside what enters it: weights, parameters, states, other ports."""
+Forward = Callable[[Traced, Given, Attributes], Traced]
+"""The one signature of the catalogue: what enters, what is given by name, the attributes."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +31,15 @@ class Glyph:
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight that a connection stores: its shape and the numbers that its initialiser needs."""
+    """A weight that a connection, a capsule or a worn part stores: its shape and how it starts."""
 
     shape: Shape
-    fan_in: Any
-    fan_out: Any
+    fan_in: Any = 1
+    fan_out: Any = 1
+    initialiser: str = ""
+    """How it starts; empty where the connection's attribute says it."""
+    state: bool = False
+    """A state is stored with the run but never trained: the running numbers of a normalisation."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ class CapsuleSymbol:
     ranks: tuple[int, ...]
     glyph: Glyph
     formula: str
-    forward: Callable[[Traced, Attributes], Traced]
+    forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
     own_attributes: tuple[Attribute, ...] = ()
@@ -153,7 +163,7 @@ class ConnectionSymbol:
     mark: str
     """The sign on the line: ∗ → ◁ × ·"""
     formula: str
-    forward: Callable[[Traced, Mapping[str, Traced], Attributes], Traced]
+    forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
     attributes: tuple[Attribute, ...] = ()
@@ -178,8 +188,19 @@ class ConnectionSymbol:
         """Tell whether it can join ends of these ranks."""
         return (back_rank, front_rank) in self.ranks
 
+    def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
+        """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""
+        probability = attributes.get(DROPCONNECT_ATTRIBUTE.name)
+        if probability:
+            weights = {name: _masked(weight, probability) for name, weight in weights.items()}
+        return self.forward(y, weights, attributes)
 
-Symbol = CapsuleSymbol | ConnectionSymbol
+
+def _masked(weight: Traced, probability: float) -> Traced:
+    mask = op.random_mask(weight, probability=probability, per="element", inverted=False)
+    return op.multiply(weight, mask)
+
+
 SAME_RANKS = ((0, 0), (1, 1), (2, 2), (3, 3))
 
 INITIALISER_ATTRIBUTE = Attribute(
@@ -192,3 +213,15 @@ INITIALISER_ATTRIBUTE = Attribute(
     choices=("auto", "uniform", "he", "glorot", "normal", "zeros", "ones"),
 )
 TRAINABLE_ATTRIBUTE = Attribute("trainable", "flag", "Whether training changes the weight.", default=True)
+DROPCONNECT_ATTRIBUTE = Attribute(
+    "dropconnect",
+    "number",
+    "Probability p with which dropconnect sets a number of the weight to zero, drawn anew for every batch in training; "
+    "in evaluation the weight counts 1−p.",
+    default=0,
+    minimum=0,
+    maximum=0.99,
+    letter="p",
+)
+WEIGHT_ATTRIBUTES = (TRAINABLE_ATTRIBUTE, DROPCONNECT_ATTRIBUTE)
+"""What every connection with a weight states of it."""

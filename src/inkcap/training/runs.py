@@ -37,6 +37,7 @@ from inkcap.training.material import Material, gather, make_batches, target_scal
 from inkcap.training.optimisers import NARROW
 from inkcap.training.reach import check_reach
 from inkcap.training.scores import make_scores
+from inkcap.training.smallest import smallest_batch
 from inkcap.training.stopping import StopRequest, ignoring_signals, listening_for_signals
 from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
 
@@ -70,6 +71,7 @@ class _Job:
     frozen_buffers: Mapping[str, Tensor]
     borrowed: Borrowed
     monitor: str
+    least_batch: int
     device: torch.device
     threads: int
     listener: Listener
@@ -105,6 +107,9 @@ def train(
     material = gather(recipe, facts, folder, progress)
     paced = complete_pace(material.recipe, report.parameters, len(material.training))
     material = replace(material, recipe=paced)
+    least, left_out = smallest_batch(network, paced.batch, len(material.training))
+    if left_out:
+        material = replace(material, notes=(*material.notes, left_out))
     monitor = _monitor(material)
     device = choose_device(recipe.device, facts.dtypes())
     with steady(recipe.seed, recipe.threads, device) as threads:
@@ -124,6 +129,7 @@ def train(
             frozen_buffers=buffers,
             borrowed=borrowed,
             monitor=monitor,
+            least_batch=least,
             device=device,
             threads=threads,
             listener=listener or Listener(),
@@ -178,6 +184,7 @@ def _course(job: _Job) -> Course:
     material, facts, recipe = job.material, job.facts, job.recipe
     common = (facts, material.fit, material.preparation, recipe, job.device)
     training = make_batches(material.training, *common, material.augmentation if material.augmentation else None)
+    training = replace(training, least=job.least_batch)
     validation = None if material.validation is None else make_batches(material.validation, *common)
     scales = target_scales(facts, material.fit, material.preparation)
 
