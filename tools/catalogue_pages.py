@@ -13,6 +13,7 @@ from inkcap.structures import AXES, named, rank_of, to_reading_order
 from inkcap.symbols import (
     CAPSULES,
     CONNECTIONS,
+    MAIN_PORT,
     PARTS,
     Attribute,
     CapsuleSymbol,
@@ -104,6 +105,9 @@ def _sample_drawing(symbol: Symbol, case: Sample) -> Drawing:
     if isinstance(symbol, CapsuleSymbol):
         drawing.add("y", _face("identical" if symbol.is_data else symbol.id, rank), **case.attributes)
         drawing.connect("x", "y", "transfer")
+        for port, shape in case.ports.items():
+            drawing.add(port, _face("data", rank_of(shape)), **_stated(shape))
+            drawing.connect(port, "y", "transfer", port=port)
         return drawing
     front = case.front or case.attributes.get("shape")
     joined = [b for a, b in symbol.ranks if a == rank]
@@ -121,6 +125,19 @@ def _printed(symbol: Symbol) -> str:
     return f"```text\n{source[source.index('class') :].rstrip()}\n```\n"
 
 
+def _general_ports(symbol: CapsuleSymbol, rank: int) -> dict[str, Any]:
+    """Give every port a structure of letters; what the main port tells of another is written in its letters."""
+    shapes: dict[str, Any] = {port.name: general_shape(port.rank(rank)) for port in symbol.ports}
+    told = symbol.meet(shapes, {}) if symbol.meet else {}
+    return {name: told[name] if name in told and name != MAIN_PORT else shape for name, shape in shapes.items()}
+
+
+def _ports_text(symbol: CapsuleSymbol, rank: int) -> str:
+    shapes = _general_ports(symbol, rank)
+    rows = [(f"`{port.name}`", port.kind, _sizes(shapes[port.name]), port.help) for port in symbol.ports]
+    return table(("port", "", f"total input at rank {rank}", "meaning"), rows)
+
+
 def _capsule_section(symbol: CapsuleSymbol) -> str:
     faces = ", ".join(f"![]({glyph_name(symbol, rank)}) {symbol.title_of(rank)}" for rank in symbol.ranks)
     parts = [f"### `{symbol.id}`\n", f"{faces}\n", f"{symbol.tooltip}\n", f"`{symbol.formula}`\n"]
@@ -128,11 +145,13 @@ def _capsule_section(symbol: CapsuleSymbol) -> str:
     rows = []
     for rank in symbol.ranks:
         attributes = _named_attributes(symbol.attributes(rank), everything=False)
-        _, y = trace_capsule(symbol, attributes, general_shape(rank), "float32")
+        _, y = trace_capsule(symbol, attributes, _general_ports(symbol, rank), "float32")
         rows.append((rank, RANKS[rank], _sizes(general_shape(rank)), _sizes(y.shape)))
     parts.append(table(("rank", "", "total input", "output"), rows))
+    if len(symbol.ports) > 1:
+        parts.append(_ports_text(symbol, top))
     everything = _named_attributes(symbol.attributes(top), everything=True)
-    _, general = trace_capsule(symbol, everything, general_shape(top), "float32")
+    _, general = trace_capsule(symbol, everything, _general_ports(symbol, top), "float32")
     if _sizes(general.shape) != next(row[3] for row in rows if row[0] == top):
         parts.append(f"With every attribute stated: {_sizes(general.shape)}.\n")
     parts += [_attributes(symbol.own_attributes), "In PyTorch:\n", _printed(symbol)]

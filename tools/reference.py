@@ -54,6 +54,9 @@ BROKEN = {
     "disconnected": "draw mlp; add p 1D-data dimension=3",
     "data-has-input": "draw mlp; add z 1D-data dimension=2; connect d z transfer",
     "no-input": "draw mlp; add z 1D-relu dimension=2; connect z d full",
+    "unknown-port": "draw mlp; connect a c full port=by",
+    "port-taken": "add a 2D-data height=4 width=3 channels=1; add b 1D-data dimension=4; add m 2D-mask; "
+    "connect a m transfer; connect b m transfer port=label; connect b m transfer port=label",
     "rank-mismatch": "add a 2D-data height=4 width=4 channels=1; then b 1D-relu full dimension=3",
     "structure-mismatch": "draw lenet; change b height=20 width=20",
     "structure-unknown": "add a 1D-data; then b 1D-relu transfer",

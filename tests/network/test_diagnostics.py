@@ -139,6 +139,23 @@ def unused_border() -> Drawing:
     return drawing
 
 
+def unknown_port() -> Drawing:
+    drawing = draw("mlp")
+    drawing.connect("a", "c", "full", port="by")
+    return drawing
+
+
+def port_taken() -> Drawing:
+    drawing = Drawing("x")
+    drawing.add("a", "2D-data", height=4, width=3, channels=1)
+    drawing.add("b", "1D-data", dimension=4)
+    drawing.add("m", "2D-mask")
+    drawing.connect("a", "m")
+    drawing.connect("b", "m", port="label")
+    drawing.connect("b", "m", port="label")
+    return drawing
+
+
 def nothing_to_normalise() -> Drawing:
     drawing = draw("mlp")
     drawing.wear("b", "group-norm", groups=6)
@@ -169,6 +186,8 @@ WHERE = {
     "padding-too-large": {"c"},
     "groups-do-not-divide": {"c-d"},
     "nothing-to-normalise": {"b"},
+    "unknown-port": {"a-c", "c"},
+    "port-taken": {"m", "b-m", "b-m-2"},
     "too-large": {"b-c"},
     "tie-mismatch": {"a-b", "a-c"},
     "unused-border": {"a-b"},
@@ -196,6 +215,8 @@ WORDS = {
     "unused-border": ["4", "28"],
     "unsupported": ["groups"],
     "nothing-to-normalise": ["each group", "fewer groups"],
+    "unknown-port": ["'by'", "only port is in"],
+    "port-taken": ["b-m and b-m-2", "port label"],
     "empty": ["data capsule"],
 }
 

@@ -26,7 +26,7 @@ from inkcap.network import RULES, check
 from inkcap.operations import VOCABULARY
 from inkcap.program import lower_to_steps
 from inkcap.structures import FLOATING
-from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, CapsuleSymbol, PartSymbol
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol, PartSymbol
 
 SYMBOLS = [*CAPSULES.values(), *CONNECTIONS.values(), *PARTS.values()]
 BATCH = 3
@@ -102,6 +102,24 @@ def test_a_glyph_is_drawn_inside_its_box(symbol) -> None:
     assert re.fullmatch(r"#[0-9a-f]{6}", symbol.glyph.ink)
     assert re.fullmatch(r"#[0-9a-f]{6}", symbol.glyph.wash)
     assert {rank for case in symbol.samples for rank in [len(case.shape) - (len(case.shape) > 1)]} == set(symbol.ranks)
+
+
+@pytest.mark.parametrize("symbol", CAPSULES.values(), ids=lambda s: s.id)
+def test_ports_are_named_and_told(symbol) -> None:
+    names = [port.name for port in symbol.ports]
+    assert names[0] == MAIN_PORT
+    assert len(set(names)) == len(names)
+    for port in symbol.ports:
+        assert port.help.endswith(".")
+        assert port.kind != "gathers" or all(port.rank(rank) > 0 for rank in symbol.ranks)
+    for case in symbol.samples:
+        assert [MAIN_PORT, *case.ports] == names
+        capsule = check(drawing_of(symbol, case)).capsules["y"]
+        assert capsule.output.rank == symbol.output_rank(capsule.rank)
+        # What is given by name must not meet: ports, parameters, and the bias beside them.
+        assert not set(capsule.parameters) & {*names, "bias"}
+    if len(names) > 1:
+        assert "no-input" in {case.rule for case in symbol.refusals}
 
 
 def test_marks_are_one_sign() -> None:

@@ -87,7 +87,7 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
         table.add_column(heading, justify=style)  # pyright: ignore[reportArgumentType]
     for capsule in report.capsules.values():
         incoming = [report.connections[id] for id in capsule.incoming]
-        entering = "\n".join(f"{c.record.mark} {c.back}  {_weight_text(c)}".rstrip() for c in incoming)
+        entering = "\n".join(_entering_text(c) for c in incoming)
         parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
         parameters += sum(w.structure.elements for w in capsule.stored if not w.state)
         costs = sum(c.multiply_adds for c in incoming)
@@ -107,6 +107,11 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
     say(f" {number(report.parameters)} parameters · {number(report.multiply_adds)} multiply-adds · {kind}")
     for diagnostic in report.errors:
         complain(f"[{diagnostic.rule}] {diagnostic.message}")
+
+
+def _entering_text(connection: Any) -> str:
+    port = "" if connection.port == "in" else f" to {connection.port}"
+    return f"{connection.record.mark} {connection.back}{port}  {_weight_text(connection)}".rstrip()
 
 
 def _weight_text(connection: Any) -> str:
@@ -208,6 +213,8 @@ def _print_symbol(record: Any) -> None:
     say(f"{described['title']} ({record.id})")
     say(f"  {described['tooltip']}")
     say(f"  {described['formula']}")
+    for port in described.get("ports", [])[1:]:
+        say(f"  port {port['name']:<13}{port['help']} [{port['kind']}]")
     for attribute in described["attributes"]:
         letter = f" ({attribute['letter']})" if attribute["letter"] else ""
         state = "inferred" if attribute["inferred"] else "required" if attribute["required"] else attribute["default"]

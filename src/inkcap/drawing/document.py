@@ -13,10 +13,11 @@ from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.fields import read_attributes, read_id
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import Plain
-from inkcap.drawing.records import MAIN_PORT, Capsule, Connection, Note, Position, Worn
+from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
 from inkcap.symbols import (
     CAPSULES,
     CONNECTIONS,
+    MAIN_PORT,
     capsule_symbol,
     connection_symbol,
     parse_face,
@@ -116,7 +117,7 @@ class Drawing:
         wears: tuple[Worn, ...] = ()
         if part := worn_in_face(face):
             own = {a.name for a in part_symbol(part).attributes} & attributes.keys()
-            wears = (self._worn(id, rank, part, {name: attributes.pop(name) for name in own}),)
+            wears = (self._worn(id, symbol, rank, part, {name: attributes.pop(name) for name in own}),)
         read = read_attributes(attributes, declared, f"capsule {id}")
         capsule = Capsule(read_id(id, "capsule"), symbol, rank, read, wears)
         self.apply(Edit(f"add {id}", (Put(capsule),)))
@@ -124,18 +125,27 @@ class Drawing:
         return id
 
     def connect(
-        self, back: str, front: str, symbol: str | None = None, *, id: str = "", tie: str = "", **attributes: Any
+        self,
+        back: str,
+        front: str,
+        symbol: str | None = None,
+        *,
+        id: str = "",
+        tie: str = "",
+        port: str = MAIN_PORT,
+        **attributes: Any,
     ) -> str:
         """Connect two capsules and give the connection's id; without a symbol, the one that fits is taken."""
         for end in (back, front):
             self._vertex(end)
-        chosen = connection_symbol(symbol or self.propose(back, front))
+        chosen = connection_symbol(symbol or self.propose(back, front, port))
         name = id or self._fresh(f"{back}-{front}", self.connections)
         if name in self.connections:
             raise DrawingError(f"there is a connection {name!r} already; choose another id")
         read = read_attributes(attributes, chosen.attributes, f"connection {name}")
         knot = read_id(tie, f"connection {name}.tie") if tie else ""
-        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, MAIN_PORT, knot)
+        entered = read_id(port, f"connection {name}.port")
+        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, entered, knot)
         self.apply(Edit(f"connect {back} to {front}", (Put(connection),)))
         return name
 
@@ -170,7 +180,7 @@ class Drawing:
     def wear(self, id: str, part: str, **attributes: Any) -> None:
         """Let a capsule wear a part, e.g. ``wear("b", "batch-norm")``; one that it wears already is changed."""
         capsule = self._capsule(id)
-        worn = self._worn(id, capsule.rank, part, attributes)
+        worn = self._worn(id, capsule.symbol, capsule.rank, part, attributes)
         there = any(old.part == part for old in capsule.wears)
         parts = tuple(worn if old.part == part else old for old in capsule.wears)
         self.apply(Edit(f"wear {part} at {id}", (Put(replace(capsule, wears=parts if there else (*parts, worn))),)))
@@ -192,8 +202,8 @@ class Drawing:
         return self.capsules[id]
 
     @staticmethod
-    def _worn(id: str, rank: int, part: str, attributes: dict[str, Any]) -> Worn:
-        return Worn.from_json({"part": part, "attributes": attributes}, f"capsule {id}", rank)
+    def _worn(id: str, symbol: str, rank: int, part: str, attributes: dict[str, Any]) -> Worn:
+        return Worn.from_json({"part": part, "attributes": attributes}, f"capsule {id}", symbol, rank)
 
     def change(self, id: str, **attributes: Any) -> None:
         """Change attributes of a capsule or a connection; None empties one."""
@@ -235,18 +245,24 @@ class Drawing:
             raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
         self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
 
-    def propose(self, back: str, front: str) -> str:
+    def propose(self, back: str, front: str, port: str = MAIN_PORT) -> str:
         """Choose the connection symbol that fits two capsules."""
         capsule = self.capsules.get(front)
-        return "transfer" if capsule is None else self._propose(self.capsules.get(back), capsule.symbol, capsule.rank)
+        if capsule is None:
+            return "transfer"
+        entered = capsule_symbol(capsule.symbol).port(port)
+        rank = entered.rank(capsule.rank) if entered else capsule.rank
+        return self._propose(self.capsules.get(back), capsule.symbol, rank)
 
     @staticmethod
     def _propose(back: Capsule | None, symbol: str, rank: int) -> str:
-        if back is None or (back.rank == rank and CAPSULES[symbol].family == "downsampling"):
+        record = CAPSULES[symbol]
+        if back is None or (back.output_rank == rank and (record.family == "downsampling" or len(record.ports) > 1)):
             return "transfer"
         fitting = {(0, 0): "amplifying", (1, 1): "full", (2, 2): "convolution", (3, 3): "transfer"}
         return fitting.get(
-            (back.rank, rank), "reshaping" if CONNECTIONS["reshaping"].joins(back.rank, rank) else "full"
+            (back.output_rank, rank),
+            "reshaping" if CONNECTIONS["reshaping"].joins(back.output_rank, rank) else "full",
         )
 
     # Edits ---------------------------------------------------------------------------------------------------

@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.fields import read_attributes, read_id, read_list, read_number, read_object, read_text
-from inkcap.symbols import UnknownSymbol, capsule_symbol, connection_symbol, jsonable, part_symbol
-
-MAIN_PORT = "in"
-"""The summing port that every capsule has: the paper's case."""
+from inkcap.symbols import MAIN_PORT, UnknownSymbol, capsule_symbol, connection_symbol, jsonable, part_symbol
 
 
 def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -30,13 +27,15 @@ class Worn:
         return {"part": self.part, "attributes": _plain(self.attributes)} if self.attributes else {"part": self.part}
 
     @staticmethod
-    def from_json(value: Any, place: str, rank: int, *, expressions: bool = False) -> Worn:
-        """Read and check it against the catalogue."""
+    def from_json(value: Any, place: str, symbol: str, rank: int, *, expressions: bool = False) -> Worn:
+        """Read and check it against the catalogue, for a capsule of this symbol and rank."""
         record = read_object(value, place, ("part", "attributes"), ("part",))
         try:
             part = part_symbol(read_text(record["part"], f"{place}.part"))
         except UnknownSymbol as error:
             raise DrawingError(str(error), f"{place}.part") from None
+        if part.place == "after":
+            rank = capsule_symbol(symbol).output_rank(rank)
         if rank not in part.ranks:
             ranks = ", ".join(map(str, part.ranks))
             raise DrawingError(f"{part.title} is worn by capsules of the ranks {ranks}, not {rank}", f"{place}.part")
@@ -57,6 +56,11 @@ class Capsule:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     wears: tuple[Worn, ...] = ()
     label: str = ""
+
+    @property
+    def output_rank(self) -> int:
+        """The rank of what it gives; its own unless the symbol's function changes it."""
+        return capsule_symbol(self.symbol).output_rank(self.rank)
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""
@@ -90,7 +94,7 @@ class Capsule:
             record.get("attributes", {}), symbol.attributes(rank), f"{place}.attributes", expressions=expressions
         )
         wears = tuple(
-            Worn.from_json(part, f"{place}.wears[{i}]", rank, expressions=expressions)
+            Worn.from_json(part, f"{place}.wears[{i}]", symbol.id, rank, expressions=expressions)
             for i, part in enumerate(read_list(record.get("wears", []), f"{place}.wears", 8))
         )
         parts = [worn.part for worn in wears]

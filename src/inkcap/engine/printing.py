@@ -57,6 +57,19 @@ def _reshape(step: Step, x: Printed) -> Printed:
     return Printed(f"{x.tight}.reshape(-1, {', '.join(map(str, shape))})")
 
 
+def _repeat(step: Step, x: Printed) -> Printed:
+    before, after = step.attributes["before"], step.attributes["after"]
+    own = len(step.shape) - len(before) - len(after)
+    picked = ", ".join([":", *("None",) * len(before), *(":",) * own, *("None",) * len(after)])
+    sizes = ", ".join(map(str, (-1, *before, *(-1,) * own, *after)))
+    return Printed(f"{x.tight}[{picked}].expand({sizes})")
+
+
+def _largest(step: Step, x: Printed) -> Printed:
+    dtype = f"torch.{step.dtype}"
+    return Printed(f"F.one_hot({x.tight}.argmax(1), {step.shape[0]}).to({dtype})")
+
+
 def _running(share: str, step: Step, v: Sequence[Printed]) -> Printed:
     axes = (0, *range(2, len(step.shape) + 1))
     return Printed(f"torch.lerp({v[0].text}, {v[1].tight}.{share}({axes}), {step.attributes['momentum']})")
@@ -91,6 +104,8 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
     "multiply": lambda step, v: Printed(f"{v[0].tight} * {v[1].tight}", loose=True),
     "concatenate": lambda step, v: Printed(f"torch.cat(({', '.join(part.text for part in v)}), 1)"),
+    "repeat": lambda step, v: _repeat(step, v[0]),
+    "largest": lambda step, v: _largest(step, v[0]),
     "normalise": lambda step, v: Printed(
         f"F.group_norm({v[0].text}, {step.attributes['groups']}, eps={step.attributes['epsilon']})"
     ),

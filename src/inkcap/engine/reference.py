@@ -57,6 +57,12 @@ def _softmax(x: Array, axis: int) -> Array:
     return powers / powers.sum(axis, keepdims=True)
 
 
+def _repeat(x: Array, at: Attributes) -> Array:
+    before, after = at["before"], at["after"]
+    thin = x.reshape(x.shape[0], *(1,) * len(before), *x.shape[1:], *(1,) * len(after))
+    return np.tile(thin, (1, *before, *(1,) * (x.ndim - 1), *after))
+
+
 def _standard(x: Array, epsilon: float, axes: tuple[int, ...]) -> Array:
     mean = x.mean(axes, keepdims=True)
     return (x - mean) / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + epsilon)
@@ -102,6 +108,8 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "cast": lambda v, at: v[0].astype(at["dtype"]),
     "multiply": lambda v, at: v[0] * v[1],
     "concatenate": lambda v, at: np.concatenate(v, 1),
+    "repeat": lambda v, at: _repeat(v[0], at),
+    "largest": lambda v, at: np.eye(v[0].shape[1], dtype=v[0].dtype)[v[0].argmax(1)],
     "normalise": lambda v, at: _standard(v[0].reshape(v[0].shape[0], at["groups"], -1), at["epsilon"], (2,)).reshape(
         v[0].shape
     ),

@@ -70,6 +70,22 @@ def _flip(x: Tensor, axes: int) -> Tensor:
     return x.flip(tuple(range(-axes, 0)))
 
 
+def _repeat(x: Tensor, at: Attributes) -> Tensor:
+    before, after = at["before"], at["after"]
+    thin = x.reshape(x.shape[0], *(1,) * len(before), *x.shape[1:], *(1,) * len(after))
+    return thin.expand(x.shape[0], *before, *x.shape[1:], *after)
+
+
+def _repeat_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    first, last = len(at["before"]), len(at["after"])
+    axes = (*range(1, 1 + first), *range(gradient.ndim - last, gradient.ndim))
+    return (gradient.sum(axes) if axes else gradient,)
+
+
+def _largest(x: Tensor) -> Tensor:
+    return functional.one_hot(x.argmax(1), x.shape[1]).to(x.dtype)
+
+
 def _centred(gradient: Tensor, result: Tensor, axes: tuple[int, ...]) -> Tensor:
     # What is standardised over some axes keeps its mean and its length there: changes along the two do not count.
     along = (gradient * result).mean(axes, keepdim=True)
@@ -168,6 +184,8 @@ TORCH: dict[str, TorchOperation] = {
     "concatenate": TorchOperation(
         lambda v, at: torch.cat(list(v), 1), lambda v, y, g, at: torch.split(g, [part.shape[1] for part in v], 1)
     ),
+    "repeat": TorchOperation(lambda v, at: _repeat(v[0], at), _repeat_product),
+    "largest": TorchOperation(lambda v, at: _largest(v[0]), lambda v, y, g, at: (torch.zeros_like(v[0]),)),
     "normalise": TorchOperation(
         lambda v, at: functional.group_norm(v[0], at["groups"], eps=at["epsilon"]), _normalise_product
     ),

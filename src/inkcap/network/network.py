@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.structures import Structure
-from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, CapsuleSymbol, ConnectionSymbol, PartSymbol
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol, ConnectionSymbol, PartSymbol
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class CheckedCapsule:
     bias: WeightRecord | None
     incoming: tuple[str, ...]
     parts: tuple[CheckedPart, ...] = ()
+    ports: Mapping[str, Structure | None] = field(default_factory=dict[str, "Structure | None"])
+    """The total inputs of the other ports, by their names."""
+    parameters: Mapping[str, WeightRecord] = field(default_factory=dict[str, WeightRecord])
+    """The parameters that the symbol's function stores."""
 
     @property
     def record(self) -> CapsuleSymbol:
@@ -68,9 +72,9 @@ class CheckedCapsule:
 
     @property
     def stored(self) -> tuple[WeightRecord, ...]:
-        """What the capsule itself stores: its bias, and the parameters and states of its parts."""
+        """What the capsule itself stores: its bias, its parameters, and those and the states of its parts."""
         worn = (weight for part in self.parts for weight in part.weights.values())
-        return (*((self.bias,) if self.bias else ()), *worn)
+        return (*((self.bias,) if self.bias else ()), *self.parameters.values(), *worn)
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class CheckedConnection:
     weights: Mapping[str, WeightRecord]
     multiply_adds: int
     tied: bool
+    port: str = MAIN_PORT
 
     @property
     def record(self) -> ConnectionSymbol:

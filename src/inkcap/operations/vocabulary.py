@@ -138,6 +138,10 @@ def _concatenate(*parts: Shape) -> Shape:
     return (total, *sizes)
 
 
+def _repeat(x: Shape, *, before: Shape, after: Shape) -> Shape:
+    return (*before, *x, *after)
+
+
 def _groups(x: Shape, *, groups: Size, epsilon: float) -> Shape:
     if isinstance(x[0], int) and isinstance(groups, int) and x[0] % groups:
         raise ShapeError(f"{x[0]} channels do not divide into {groups} groups")
@@ -179,6 +183,8 @@ softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
 multiply = _operation("multiply", "x·y, element by element", shape=_equal, elementwise=True)
 concatenate = _operation("concatenate", "x, y, … one behind another along the first axis", shape=_concatenate)
+repeat = _operation("repeat", "x over and over along new axes before and after its own", shape=_repeat)
+largest = _operation("largest", "1 at the largest number of a vector, the first if equal, else 0", shape=_same)
 normalise = _operation("normalise", "(x − mean)/√(variance + ε) over each group of channels of a sample", shape=_groups)
 normalise_batch = _operation(
     "normalise_batch",

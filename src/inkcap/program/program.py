@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from inkcap.network import CheckedCapsule, CheckedPart, Network, WeightRecord
 from inkcap.operations import Trace, Traced
 from inkcap.operations import vocabulary as op
+from inkcap.symbols import MAIN_PORT, socket
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Program:
     moved: dict[str, int] = field(default_factory=dict[str, int])
     """The value of every state after the step; in evaluation it is the state itself."""
     total_inputs: dict[str, int] = field(default_factory=dict[str, int])
-    """U_H of every capsule."""
+    """U_H of every capsule by its id, and of its other ports as ``h.label``."""
     arguments: dict[str, int] = field(default_factory=dict[str, int])
     """What the capsule's function is applied to: U_H, or what a worn normalisation makes of it."""
     outputs: dict[str, int] = field(default_factory=dict[str, int])
@@ -75,10 +76,13 @@ class _Lowering:
         for capsule in self.network.capsules.values():
             first_step = len(self.trace.steps)
             total = self._total_input(capsule)
-            self.program.total_inputs[capsule.id] = total.number
+            given = {port: self._brought(capsule, port) for port in capsule.ports}
+            for port, value in {MAIN_PORT: total, **given}.items():
+                self.program.total_inputs[socket(capsule.id, port)] = value.number
+            given |= {name: self._value(weight) for name, weight in capsule.parameters.items()}
             argument = self._wear(capsule, total, "before")
             self.program.arguments[capsule.id] = argument.number
-            made = self._wear(capsule, capsule.record.forward(argument, {}, capsule.attributes), "after")
+            made = self._wear(capsule, capsule.record.forward(argument, given, capsule.attributes), "after")
             self.values[capsule.id] = made
             self.program.outputs[capsule.id] = made.number
             for step in self.trace.steps[first_step:]:
@@ -86,19 +90,30 @@ class _Lowering:
         return self.program
 
     def _total_input(self, capsule: CheckedCapsule) -> Traced:
-        total: Traced | None = None
-        for id in capsule.incoming:
-            connection = self.network.connections[id]
-            weights = {name: self._value(weight) for name, weight in connection.weights.items()}
-            brought = connection.record.weigh(self.values[connection.back], weights, connection.attributes)
-            total = brought if total is None else op.add(total, brought)
-        if total is None:
+        if capsule.incoming:
+            total = self._brought(capsule, MAIN_PORT)
+        else:
             assert capsule.total_input is not None
             total = self.trace.value(capsule.total_input.shape, capsule.total_input.dtype)
             self.program.inputs[capsule.id] = total.number
         if capsule.bias is not None:
             per = "channel" if capsule.bias_kind == "channel" else "element"
             total = op.bias(total, self._value(capsule.bias), per=per)
+        return total
+
+    def _brought(self, capsule: CheckedCapsule, port_name: str) -> Traced:
+        port = capsule.record.port(port_name)
+        assert port is not None
+        brought: list[Traced] = []
+        for connection in (self.network.connections[id] for id in capsule.incoming):
+            if connection.port == port_name:
+                weights = {name: self._value(weight) for name, weight in connection.weights.items()}
+                brought.append(connection.record.weigh(self.values[connection.back], weights, connection.attributes))
+        if port.kind == "gathers" and len(brought) > 1:
+            return op.concatenate(*brought)
+        total, *rest = brought
+        for part in rest:
+            total = op.add(total, part)
         return total
 
     def _wear(self, capsule: CheckedCapsule, x: Traced, place: str) -> Traced:

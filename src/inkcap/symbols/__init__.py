@@ -14,11 +14,13 @@ from inkcap.symbols.catalogue import (
     worn_in_face,
 )
 from inkcap.symbols.part import PartSymbol, Symbol
+from inkcap.symbols.port import MAIN_PORT, Port, socket
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph, Problem, Refusal, Sample, Weight
 
 __all__ = [
     "CAPSULES",
     "CONNECTIONS",
+    "MAIN_PORT",
     "PARTS",
     "Attribute",
     "Attributes",
@@ -26,6 +28,7 @@ __all__ = [
     "ConnectionSymbol",
     "Glyph",
     "PartSymbol",
+    "Port",
     "Problem",
     "Refusal",
     "Sample",
@@ -38,6 +41,7 @@ __all__ = [
     "jsonable",
     "parse_face",
     "part_symbol",
+    "socket",
     "suggest",
     "worn_in_face",
 ]

@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 from inkcap.structures import InkcapError
-from inkcap.symbols import capsules, connections, convolutional, downsampling, dropout, normalisation
+from inkcap.symbols import capsules, connections, convolutional, downsampling, dropout, normalisation, ported
 from inkcap.symbols.part import PartSymbol
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol
 
-CAPSULES: dict[str, CapsuleSymbol] = {s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS)}
+CAPSULES: dict[str, CapsuleSymbol] = {s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS, *ported.SYMBOLS)}
 CONNECTIONS: dict[str, ConnectionSymbol] = {s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS)}
 PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *dropout.SYMBOLS)}
 

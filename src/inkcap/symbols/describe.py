@@ -44,6 +44,16 @@ def describe(symbol: Symbol) -> dict[str, Any]:
         "family": symbol.family,
         "ranks": list(symbol.ranks),
         "glyph": _glyph(symbol.glyph),
+        "output_ranks": {str(rank): symbol.output_rank(rank) for rank in symbol.ranks},
+        "ports": [
+            {
+                "name": port.name,
+                "help": port.help,
+                "kind": port.kind,
+                "ranks": {str(rank): port.rank(rank) for rank in symbol.ranks},
+            }
+            for port in symbol.ports
+        ],
         "attributes": [_attribute(a) for a in _all_attributes(symbol)],
         "faces": {str(rank): [a.name for a in symbol.attributes(rank)] for rank in symbol.ranks},
     }
