@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS
 
 
 def test_new_check_show(run) -> None:
@@ -113,8 +113,8 @@ def test_new_never_overwrites(run, tmp_path) -> None:
 def test_symbols_and_schema(run) -> None:
     listed = run("symbols").out
     described = json.loads(run("symbols", "--json").out)["symbols"]
-    assert [d["id"] for d in described] == [*CAPSULES, *CONNECTIONS]
-    for id in (*CAPSULES, *CONNECTIONS):
+    assert [d["id"] for d in described] == [*CAPSULES, *CONNECTIONS, *PARTS]
+    for id in (*CAPSULES, *CONNECTIONS, *PARTS):
         assert f" {id}" in listed
         assert run("symbols", id).code == 0
     assert "kernels (k)" in run("symbols", "convolution").out

@@ -12,7 +12,7 @@ import inkcap
 from inkcap.cli import app, commands
 from inkcap.network import RULES
 from inkcap.operations import VOCABULARY
-from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -64,7 +64,7 @@ def test_check_names_what_differs_and_what_is_left_over(
 
 def test_every_symbol_has_its_section_and_its_pictures() -> None:
     sections = re.findall(r"^### `(.+)`$", page("symbols.md"), re.MULTILINE)
-    assert sections == [*CAPSULES, *CONNECTIONS]
+    assert sections == [*CAPSULES, *CONNECTIONS, *PARTS]
     for symbol in CAPSULES.values():
         for rank in symbol.ranks:
             picture = page(f"glyphs/{symbol.id}-{rank}.svg")
@@ -72,7 +72,9 @@ def test_every_symbol_has_its_section_and_its_pictures() -> None:
             assert symbol.title_of(rank) in page("symbols.md")
 
 
-@pytest.mark.parametrize("symbol", [*CAPSULES.values(), *CONNECTIONS.values()], ids=lambda symbol: symbol.id)
+@pytest.mark.parametrize(
+    "symbol", [*CAPSULES.values(), *CONNECTIONS.values(), *PARTS.values()], ids=lambda symbol: symbol.id
+)
 def test_every_attribute_of_a_symbol_is_told(symbol) -> None:
     text = page("symbols.md")
     own = symbol.own_attributes if symbol.id in CAPSULES else symbol.attributes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 
+import numpy as np
 import pytest
 import torch
 from drawn import random_drawings
@@ -20,6 +21,7 @@ from inkcap.engine import (
     load_weights,
     named_weights,
     run_backwards,
+    run_on_numpy,
     run_on_torch,
     source_of,
     weights_of,
@@ -69,13 +71,17 @@ def test_module_is_program_and_backward_is_autograd(drawing: Drawing) -> None:
     """The whole network by its printed module and autograd, and by the operations and their products."""
     document = json.loads(drawing.to_text())
     network = check(from_text(json.dumps({**document, "dtype": "float64"}))).network
-    module = build(network)
+    module = build(network).eval()
     initialise(module, network, 3)
     program = lower_to_steps(network)
     inputs = inputs_of(network)
     values = dict(zip(program.inputs.values(), inputs, strict=True))
-    values |= {program.weights[name]: weight for name, weight in weights_of(module).items()}
+    numbers = {**program.weights, **program.states}
+    values |= {numbers[name]: weight for name, weight in weights_of(module).items()}
     computed = run_on_torch(program.trace.steps, values)
+    by_numpy = run_on_numpy(program.trace.steps, {number: value.numpy() for number, value in values.items()})
+    for number in program.outputs.values():
+        np.testing.assert_allclose(computed[number].numpy(), by_numpy[number], rtol=1e-9, atol=1e-10)
     outputs = as_tuple(module(*inputs))
     for id, output in zip(network.outputs, outputs, strict=True):
         torch.testing.assert_close(output, computed[program.outputs[id]], rtol=1e-12, atol=1e-12)

@@ -139,9 +139,32 @@ def unused_border() -> Drawing:
     return drawing
 
 
+def unknown_port() -> Drawing:
+    drawing = draw("mlp")
+    drawing.connect("a", "c", "full", port="by")
+    return drawing
+
+
+def port_taken() -> Drawing:
+    drawing = Drawing("x")
+    drawing.add("a", "2D-data", height=4, width=3, channels=1)
+    drawing.add("b", "1D-data", dimension=4)
+    drawing.add("m", "2D-mask")
+    drawing.connect("a", "m")
+    drawing.connect("b", "m", port="label")
+    drawing.connect("b", "m", port="label")
+    return drawing
+
+
+def nothing_to_normalise() -> Drawing:
+    drawing = draw("mlp")
+    drawing.wear("b", "group-norm", groups=6)
+    return drawing
+
+
 def unsupported() -> Drawing:
     document = json.loads(draw("mlp").to_text())
-    document["capsules"][1]["wears"] = [{"part": "dropout"}]
+    document["groups"] = [{"id": "g", "capsules": [], "connections": []}]
     return from_text(json.dumps(document))
 
 
@@ -162,10 +185,13 @@ WHERE = {
     "window-too-large": {"c-d"},
     "padding-too-large": {"c"},
     "groups-do-not-divide": {"c-d"},
+    "nothing-to-normalise": {"b"},
+    "unknown-port": {"a-c", "c"},
+    "port-taken": {"m", "b-m", "b-m-2"},
     "too-large": {"b-c"},
     "tie-mismatch": {"a-b", "a-c"},
     "unused-border": {"a-b"},
-    "unsupported": {"b"},
+    "unsupported": {"g"},
     "empty": set(),
 }
 WORDS = {
@@ -187,7 +213,10 @@ WORDS = {
     "too-large": ["2^40"],
     "tie-mismatch": ["3×2", "4×2"],
     "unused-border": ["4", "28"],
-    "unsupported": ["worn parts"],
+    "unsupported": ["groups"],
+    "nothing-to-normalise": ["each group", "fewer groups"],
+    "unknown-port": ["'by'", "only port is in"],
+    "port-taken": ["b-m and b-m-2", "port label"],
     "empty": ["data capsule"],
 }
 

@@ -205,7 +205,6 @@ def test_a_mixed_block_reads_and_writes_whole_capsules() -> None:
     assert set(range(len(plain.symbol))) - set(plain.back) - data <= written
 
 
-@pytest.mark.xfail(strict=False, reason="checks and modules of mixed drawings are not in this tree yet")
 def test_a_mixed_drawing_builds_and_computes_the_same() -> None:
     network = check(draw("lenet-digits")).network
     weights = started(network)

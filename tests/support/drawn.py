@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inkcap.drawing import Drawing
 from inkcap.structures import AXES, rank_of
-from inkcap.symbols import CapsuleSymbol, ConnectionSymbol, Refusal, Sample
+from inkcap.symbols import PARTS, CapsuleSymbol, ConnectionSymbol, PartSymbol, Refusal, Sample
 from inkcap.theory import Graph
 
 
@@ -33,6 +33,9 @@ def draw_capsule(symbol: CapsuleSymbol, case: Sample | Refusal) -> Drawing:
         drawing.add("x", face("data", rank), **sizes(case.shape))
         drawing.add("y", face(symbol.id, rank), **case.attributes)
     drawing.connect("x", "y", "transfer")
+    for port, shape in case.ports.items():
+        drawing.add(port, face("data", rank_of(shape)), **sizes(shape))
+        drawing.connect(port, "y", "transfer", port=port)
     return drawing
 
 
@@ -51,6 +54,17 @@ def draw_connection(symbol: ConnectionSymbol, case: Sample | Refusal) -> Drawing
     stated = sizes(case.front) if case.front is not None else {}
     drawing.add("y", face("identical", front_rank), **stated)
     drawing.connect("x", "y", symbol.id, **case.attributes)
+    return drawing
+
+
+def draw_part(symbol: PartSymbol, case: Sample | Refusal) -> Drawing:
+    """Draw a tanh capsule that wears the part, behind a data capsule of the case's shape."""
+    drawing = Drawing("case", case.dtype)
+    rank = rank_of(case.shape)
+    drawing.add("x", face("data", rank), **sizes(case.shape))
+    drawing.add("y", face("identical" if case.dtype == "int64" else "tanh", rank))
+    drawing.connect("x", "y", "transfer")
+    drawing.wear("y", symbol.id, **case.attributes)
     return drawing
 
 
@@ -123,6 +137,36 @@ def _grow(draw: st.DrawFn, drawing: Drawing, ranks: dict[str, int], name: str) -
         drawing.connect(back, name, draw(st.sampled_from(["amplifying", "scale"])))
     ranks[name] = rank
     _join_others(draw, drawing, ranks, name)
+    if draw(st.integers(0, 3)) == 0:
+        _gate(draw, drawing, ranks, f"{name}g", name)
+    if draw(st.integers(0, 3)) == 0:
+        _wear(draw, drawing, name)
+
+
+def _gate(draw: st.DrawFn, drawing: Drawing, ranks: dict[str, int], name: str, back: str) -> None:
+    """Let a product capsule follow, gated by itself or by another of the same structure, through tied scales or not."""
+    from inkcap.network import check
+
+    report = check(drawing)
+    shape = report.capsules[back].output
+    same = [id for id in ranks if report.capsules[id].output == shape]
+    by, tie = draw(st.sampled_from(same)), draw(st.sampled_from(["", f"{name}-tie"]))
+    drawing.add(name, face("product", ranks[back]))
+    drawing.connect(back, name, "scale", tie=tie)
+    drawing.connect(by, name, "scale", tie=tie, port="by")
+    if draw(st.booleans()):
+        drawing.connect(back, name, "transfer", port="by")
+    ranks[name] = ranks[back]
+
+
+def _wear(draw: st.DrawFn, drawing: Drawing, name: str) -> None:
+    from inkcap.network import check
+
+    fitting = [p for p in PARTS.values() if drawing.capsules[name].rank in p.ranks]
+    part = draw(st.sampled_from(fitting))
+    drawing.wear(name, part.id)
+    if not check(drawing).well_formed:
+        drawing.undo()
 
 
 def _join_others(draw: st.DrawFn, drawing: Drawing, ranks: dict[str, int], name: str) -> None:

@@ -109,13 +109,13 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
         table.add_column(heading, justify=style)  # pyright: ignore[reportArgumentType]
     for capsule in (c for id, c in report.capsules.items() if id in report.drawing.capsules):
         incoming = [report.connections[id] for id in capsule.incoming]
-        entering = "\n".join(f"{c.record.mark} {_back_text(c, report)}  {_weight_text(c)}".rstrip() for c in incoming)
+        entering = "\n".join(_entering_text(c, report) for c in incoming)
         parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
-        parameters += capsule.bias.structure.elements if capsule.bias else 0
+        parameters += sum(w.structure.elements for w in capsule.stored if not w.state)
         costs = sum(c.multiply_adds for c in incoming)
         cells = [
             capsule.id,
-            capsule.record.title_of(capsule.rank),
+            capsule.title,
             entering,
             show_shape(capsule.total_input.shape) if capsule.total_input else "?",
             show_shape(capsule.output.shape) if capsule.output else "?",
@@ -131,11 +131,13 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
         complain(f"[{diagnostic.rule}] {diagnostic.message}")
 
 
-def _back_text(connection: Any, report: Any) -> str:
-    if connection.back in report.drawing.capsules:
-        return connection.back
-    first, count = report.plain.columns.writes[connection.front]
-    return f"n{first} … n{first + count - 1}"
+def _entering_text(connection: Any, report: Any) -> str:
+    port = "" if connection.port == "in" else f" to {connection.port}"
+    back = connection.back
+    if back not in report.drawing.capsules:
+        first, count = report.plain.columns.writes[connection.front]
+        back = f"n{first} … n{first + count - 1}"
+    return f"{connection.record.mark} {back}{port}  {_weight_text(connection)}".rstrip()
 
 
 def _weight_text(connection: Any) -> str:
@@ -208,9 +210,9 @@ def symbols(
     as_json: JsonOption = False,
 ) -> None:
     """List the catalogue of symbols, or show one with its attributes."""
-    from inkcap.symbols import CAPSULES, CONNECTIONS, UnknownSymbol, suggest
+    from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, UnknownSymbol, suggest
 
-    known = {**CAPSULES, **CONNECTIONS}
+    known = {**CAPSULES, **CONNECTIONS, **PARTS}
     if symbol is not None and symbol not in known:
         raise UnknownSymbol(f"there is no symbol {symbol!r}; {suggest(symbol, known)}")
     chosen = {symbol: known[symbol]} if symbol else known
@@ -222,11 +224,11 @@ def symbols(
     if symbol:
         _print_symbol(known[symbol])
         return
-    for title, records in (("Capsules", CAPSULES), ("Connections", CONNECTIONS)):
+    for title, records in (("Capsules", CAPSULES), ("Connections", CONNECTIONS), ("Worn parts", PARTS)):
         say(title)
         for record in records.values():
             mark = getattr(record, "mark", " ")
-            say(f"  {mark} {record.id:<14}{record.tooltip}")
+            say(f"  {mark} {record.id:<16}{record.tooltip}")
     say("Attributes of one: inkcap symbols convolution")
 
 
@@ -237,6 +239,8 @@ def _print_symbol(record: Any) -> None:
     say(f"{described['title']} ({record.id})")
     say(f"  {described['tooltip']}")
     say(f"  {described['formula']}")
+    for port in described.get("ports", [])[1:]:
+        say(f"  port {port['name']:<13}{port['help']} [{port['kind']}]")
     for attribute in described["attributes"]:
         letter = f" ({attribute['letter']})" if attribute["letter"] else ""
         state = "inferred" if attribute["inferred"] else "required" if attribute["required"] else attribute["default"]

@@ -8,7 +8,7 @@ from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import FIXED, Plain
-from inkcap.drawing.records import Capsule, Connection, Note, Position
+from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
 from inkcap.drawing.schema import drawing_schema
 from inkcap.structures.lazy import later
 
@@ -50,6 +50,7 @@ __all__ = [
     "Record",
     "Remove",
     "Use",
+    "Worn",
     "draw_svg",
     "drawing_schema",
     "from_text",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from inkcap.drawing import limits
@@ -12,8 +13,18 @@ from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.fields import read_attributes, read_id
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import Plain
-from inkcap.drawing.records import MAIN_PORT, Capsule, Connection, Note, Position
-from inkcap.symbols import CAPSULES, CONNECTIONS, capsule_symbol, connection_symbol, parse_face, suggest
+from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
+from inkcap.symbols import (
+    CAPSULES,
+    CONNECTIONS,
+    MAIN_PORT,
+    capsule_symbol,
+    connection_symbol,
+    parse_face,
+    part_symbol,
+    suggest,
+    worn_in_face,
+)
 
 
 class Drawing:
@@ -103,24 +114,38 @@ class Drawing:
             raise DrawingError(f"there is a capsule {id!r} already; choose another id")
         symbol, rank = parse_face(face)
         declared = capsule_symbol(symbol).attributes(rank)
-        capsule = Capsule(read_id(id, "capsule"), symbol, rank, read_attributes(attributes, declared, f"capsule {id}"))
+        wears: tuple[Worn, ...] = ()
+        if part := worn_in_face(face):
+            own = {a.name for a in part_symbol(part).attributes} & attributes.keys()
+            wears = (self._worn(id, symbol, rank, part, {name: attributes.pop(name) for name in own}),)
+        read = read_attributes(attributes, declared, f"capsule {id}")
+        capsule = Capsule(read_id(id, "capsule"), symbol, rank, read, wears)
         self.apply(Edit(f"add {id}", (Put(capsule),)))
         self._last = id
         return id
 
     def connect(
-        self, back: str, front: str, symbol: str | None = None, *, id: str = "", tie: str = "", **attributes: Any
+        self,
+        back: str,
+        front: str,
+        symbol: str | None = None,
+        *,
+        id: str = "",
+        tie: str = "",
+        port: str = MAIN_PORT,
+        **attributes: Any,
     ) -> str:
         """Connect two capsules and give the connection's id; without a symbol, the one that fits is taken."""
         for end in (back, front):
             self._vertex(end)
-        chosen = connection_symbol(symbol or self.propose(back, front))
+        chosen = connection_symbol(symbol or self.propose(back, front, port))
         name = id or self._fresh(f"{back}-{front}", self.connections)
         if name in self.connections:
             raise DrawingError(f"there is a connection {name!r} already; choose another id")
         read = read_attributes(attributes, chosen.attributes, f"connection {name}")
         knot = read_id(tie, f"connection {name}.tie") if tie else ""
-        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, MAIN_PORT, knot)
+        entered = read_id(port, f"connection {name}.port")
+        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, entered, knot)
         self.apply(Edit(f"connect {back} to {front}", (Put(connection),)))
         return name
 
@@ -131,6 +156,8 @@ class Drawing:
             raise DrawingError(f"there is nothing to connect {id!r} to; add a first capsule with add()")
         symbol, rank = parse_face(face)
         capsule = {a.name for a in capsule_symbol(symbol).attributes(rank)}
+        if part := worn_in_face(face):
+            capsule |= {a.name for a in part_symbol(part).attributes}
         chosen = connection_symbol(by or self._propose(self.capsules.get(back), symbol, rank))
         connection = {a.name for a in chosen.attributes}
         own = {"stride", "padding"} & {a.name for a in capsule_symbol(symbol).own_attributes} & connection
@@ -149,6 +176,34 @@ class Drawing:
             raise
         self._join(depth, f"add {id} after {back}")
         return id
+
+    def wear(self, id: str, part: str, **attributes: Any) -> None:
+        """Let a capsule wear a part, e.g. ``wear("b", "batch-norm")``; one that it wears already is changed."""
+        capsule = self._capsule(id)
+        worn = self._worn(id, capsule.symbol, capsule.rank, part, attributes)
+        there = any(old.part == part for old in capsule.wears)
+        parts = tuple(worn if old.part == part else old for old in capsule.wears)
+        self.apply(Edit(f"wear {part} at {id}", (Put(replace(capsule, wears=parts if there else (*parts, worn))),)))
+
+    def take_off(self, id: str, part: str) -> None:
+        """Take a part off a capsule."""
+        capsule = self._capsule(id)
+        worn = [old.part for old in capsule.wears]
+        if part not in worn:
+            has = f"it wears {', '.join(worn)}" if worn else "it wears nothing"
+            raise DrawingError(f"the capsule {id} wears no {part!r}; {has}")
+        kept = tuple(old for old in capsule.wears if old.part != part)
+        self.apply(Edit(f"take {part} off {id}", (Put(replace(capsule, wears=kept)),)))
+
+    def _capsule(self, id: str) -> Capsule:
+        if id not in self.capsules:
+            self._vertex(id)
+            raise DrawingError(f"{id!r} is the use of a group, which wears no parts")
+        return self.capsules[id]
+
+    @staticmethod
+    def _worn(id: str, symbol: str, rank: int, part: str, attributes: dict[str, Any]) -> Worn:
+        return Worn.from_json({"part": part, "attributes": attributes}, f"capsule {id}", symbol, rank)
 
     def change(self, id: str, **attributes: Any) -> None:
         """Change attributes of a capsule or a connection; None empties one."""
@@ -190,18 +245,24 @@ class Drawing:
             raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
         self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
 
-    def propose(self, back: str, front: str) -> str:
+    def propose(self, back: str, front: str, port: str = MAIN_PORT) -> str:
         """Choose the connection symbol that fits two capsules."""
         capsule = self.capsules.get(front)
-        return "transfer" if capsule is None else self._propose(self.capsules.get(back), capsule.symbol, capsule.rank)
+        if capsule is None:
+            return "transfer"
+        entered = capsule_symbol(capsule.symbol).port(port)
+        rank = entered.rank(capsule.rank) if entered else capsule.rank
+        return self._propose(self.capsules.get(back), capsule.symbol, rank)
 
     @staticmethod
     def _propose(back: Capsule | None, symbol: str, rank: int) -> str:
-        if back is None or (back.rank == rank and CAPSULES[symbol].family == "downsampling"):
+        record = CAPSULES[symbol]
+        if back is None or (back.output_rank == rank and (record.family == "downsampling" or len(record.ports) > 1)):
             return "transfer"
         fitting = {(0, 0): "amplifying", (1, 1): "full", (2, 2): "convolution", (3, 3): "transfer"}
         return fitting.get(
-            (back.rank, rank), "reshaping" if CONNECTIONS["reshaping"].joins(back.rank, rank) else "full"
+            (back.output_rank, rank),
+            "reshaping" if CONNECTIONS["reshaping"].joins(back.output_rank, rank) else "full",
         )
 
     # Edits ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from inkcap.drawing.glyphs import form_of
 from inkcap.drawing.layout import Direction, Layout, Point
-from inkcap.drawing.picture_routes import Route, routes_of
+from inkcap.drawing.picture_routes import Route, port_frame, routes_of
 from inkcap.drawing.picture_scene import WEIGHT_SIZE, Link, Scene
 from inkcap.drawing.picture_text import width_of
 
@@ -79,6 +79,9 @@ class _Search:
                 self._taken.add((x - box.left, y + form.half_height, x + box.right, y + box.below))
             elif node.lines():
                 self._taken.add((x, y - box.below, x + box.right, y + box.below))
+        for route in routes:
+            if frame := port_frame(route, direction):
+                self._taken.add(frame)
         self._lines = _Squares()
         for route in routes if any(route.link.label for route in routes) else ():
             for piece in route.pieces:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 from inkcap.drawing.glyphs import COLOURS, HEAVY_SIGNS, SIGNS, Shape, Theme, blend, family, form_of
 from inkcap.drawing.layout import Direction, Layout, Point
 from inkcap.drawing.picture_badges import BADGE, with_badges
-from inkcap.drawing.picture_routes import Piece, Route
+from inkcap.drawing.picture_routes import Piece, Route, port_frame
 from inkcap.drawing.picture_scene import (
     DISC_SIZE,
     LINE,
@@ -136,6 +136,10 @@ class Painter:
                 Xml.SubElement(parent, "rect", plate | {"fill": colours.paper} | opacity)
             attributes = {"x": _n(x), "y": _n(y), "font-size": _n(WEIGHT_SIZE), "fill": colours.soft}
             Xml.SubElement(parent, "text", attributes).text = link.label
+        if frame := port_frame(route, self._direction):
+            middle, base = (frame[0] + frame[2]) / 2, frame[3] - 3
+            attributes = {"x": _n(middle), "y": _n(base), "font-size": _n(WEIGHT_SIZE), "fill": colours.soft}
+            Xml.SubElement(parent, "text", attributes | {"font-style": "italic"}).text = link.port
         if link.sign and route.badge:
             id = self._sign(link.sign, stroke)
             place = {"xlink:href": f"#{id}", "x": _n(route.badge[0]), "y": _n(route.badge[1])}

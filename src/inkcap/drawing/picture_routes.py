@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from inkcap.drawing.glyphs import form_of
 from inkcap.drawing.layout import Direction, Layout, Point
-from inkcap.drawing.picture_scene import Link, Node, Scene
+from inkcap.drawing.picture_scene import WEIGHT_SIZE, Link, Node, Scene
+from inkcap.drawing.picture_text import width_of
 
 CLEAR = 2.0
 """How far an arrow ends before a glyph."""
@@ -62,6 +63,21 @@ class Route:
     label: Point | None = None
     plate: bool = False
     """Whether the label lies among other lines and needs paper under it."""
+
+
+def port_frame(route: Route, direction: Direction) -> tuple[float, float, float, float] | None:
+    """Find where the name of a port stands: beside the end of its line. The main port's is not written."""
+    if not route.link.port or not route.pieces:
+        return None
+    width = width_of(route.link.port, WEIGHT_SIZE)
+    piece = next((p for p in reversed(route.pieces) if p.curved), route.pieces[-1])
+    x, y = piece.at(0.78, direction)
+    if direction == "down":
+        return x + 6, y - 12, x + 6 + width, y
+    # Lines meet at the glyph: the name stands outside, on the side from which its own line comes.
+    below = piece.start[1] > piece.end[1] + 1
+    left = min(x + 3, route.pieces[-1].end[0] - 4 - width) if piece.curved else x - width / 2
+    return (left, y + 8, left + width, y + 20) if below else (left, y - 15, left + width, y - 3)
 
 
 def routes_of(scene: Scene, layout: Layout, direction: Direction) -> list[Route]:

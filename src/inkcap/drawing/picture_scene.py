@@ -13,7 +13,7 @@ from inkcap.drawing.picture_text import clean, shorten, width_of, wrap
 from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection
 from inkcap.structures import InkcapError
-from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, socket
 from inkcap.symbols.symbol import Glyph
 from inkcap.theory import Graph
 
@@ -87,6 +87,8 @@ class Link:
     thin: bool = False
     about: str = ""
     flaw: str = ""
+    port: str = ""
+    """The port that it enters, written at its end; empty for the main one."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
         for a in record.own_attributes
         if a.kind == "axes" and a.letter and a.name in capsule.attributes
     ]
+    title = " + ".join((title, *(PARTS[worn.part].title for worn in capsule.wears)))
     full = clean(capsule.label or capsule.id)
     said = ", ".join(part for part in (f"{full}: {title}", *windows, clean(structure), clean(flaw)) if part)
     return Node(
@@ -182,7 +185,8 @@ def _link(connection: Connection, weight: str, flaw: str) -> Link:
     neural = record.ranks == ((0, 0),)
     strength = connection.attributes.get("strength")
     label = _number(strength) if neural and strength is not None else weight
-    said = f"{connection.back} → {connection.front}: {record.title} connection"
+    port = "" if connection.port == MAIN_PORT else connection.port
+    said = f"{connection.back} → {socket(connection.front, connection.port)}: {record.title} connection"
     parts = (said, clean(connection.label), clean(label), clean(flaw))
     return Link(
         connection.id,
@@ -194,6 +198,7 @@ def _link(connection: Connection, weight: str, flaw: str) -> Link:
         neural,
         ", ".join(part for part in parts if part),
         flaw,
+        port,
     )
 
 
@@ -249,6 +254,7 @@ def _in_detail(nodes: dict[str, Node], links: list[Link], shown: Shown) -> tuple
             link,
             sign=link.sign if shown.badges and count <= SOME_DETAIL else "",
             label=link.label if weighed and (not link.thin or (thin <= MANY_LINES and link.label)) else "",
+            port=link.port if shown.labels and count <= FULL_DETAIL else "",
         )
         for link in links
     ]

@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.fields import read_attributes, read_id, read_list, read_number, read_object, read_text
-from inkcap.symbols import UnknownSymbol, capsule_symbol, connection_symbol, jsonable
-
-MAIN_PORT = "in"
-"""The summing port that every capsule has: the paper's case."""
+from inkcap.symbols import MAIN_PORT, UnknownSymbol, capsule_symbol, connection_symbol, jsonable, part_symbol
 
 
 def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
     return {key: jsonable(value) for key, value in attributes.items()}
+
+
+@dataclass(frozen=True)
+class Worn:
+    """A part that a capsule wears, with its attributes."""
+
+    part: str
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for the file; what is empty is left out."""
+        return {"part": self.part, "attributes": _plain(self.attributes)} if self.attributes else {"part": self.part}
+
+    @staticmethod
+    def from_json(value: Any, place: str, symbol: str, rank: int, *, expressions: bool = False) -> Worn:
+        """Read and check it against the catalogue, for a capsule of this symbol and rank."""
+        record = read_object(value, place, ("part", "attributes"), ("part",))
+        try:
+            part = part_symbol(read_text(record["part"], f"{place}.part"))
+        except UnknownSymbol as error:
+            raise DrawingError(str(error), f"{place}.part") from None
+        if part.place == "after":
+            rank = capsule_symbol(symbol).output_rank(rank)
+        if rank not in part.ranks:
+            ranks = ", ".join(map(str, part.ranks))
+            raise DrawingError(f"{part.title} is worn by capsules of the ranks {ranks}, not {rank}", f"{place}.part")
+        attributes = record.get("attributes", {})
+        return Worn(
+            part.id, read_attributes(attributes, part.attributes, f"{place}.attributes", expressions=expressions)
+        )
 
 
 @dataclass(frozen=True)
@@ -27,8 +54,13 @@ class Capsule:
     symbol: str
     rank: int
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
-    wears: tuple[dict[str, Any], ...] = ()
+    wears: tuple[Worn, ...] = ()
     label: str = ""
+
+    @property
+    def output_rank(self) -> int:
+        """The rank of what it gives; its own unless the symbol's function changes it."""
+        return capsule_symbol(self.symbol).output_rank(self.rank)
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""
@@ -36,7 +68,7 @@ class Capsule:
         if self.attributes:
             record["attributes"] = _plain(self.attributes)
         if self.wears:
-            record["wears"] = [dict(part) for part in self.wears]
+            record["wears"] = [worn.to_json() for worn in self.wears]
         if self.label:
             record["label"] = self.label
         return record
@@ -62,19 +94,15 @@ class Capsule:
             record.get("attributes", {}), symbol.attributes(rank), f"{place}.attributes", expressions=expressions
         )
         wears = tuple(
-            _read_part(part, f"{place}.wears[{i}]")
+            Worn.from_json(part, f"{place}.wears[{i}]", symbol.id, rank, expressions=expressions)
             for i, part in enumerate(read_list(record.get("wears", []), f"{place}.wears", 8))
         )
+        parts = [worn.part for worn in wears]
+        for i, part in enumerate(parts):
+            if part in parts[:i]:
+                raise DrawingError(f"capsule {capsule_id}: {part} is worn already", f"{place}.wears[{i}].part")
         label = read_text(record.get("label", ""), f"{place}.label")
         return Capsule(capsule_id, symbol.id, rank, attributes, wears, label)
-
-
-def _read_part(value: Any, place: str) -> dict[str, Any]:
-    part = read_object(value, place, ("part", "attributes"), ("part",))
-    attributes = part.get("attributes", {})
-    if not isinstance(attributes, dict):
-        raise DrawingError("must be an object", f"{place}.attributes")
-    return {"part": read_text(part["part"], f"{place}.part"), "attributes": cast("dict[str, Any]", attributes)}
 
 
 @dataclass(frozen=True)

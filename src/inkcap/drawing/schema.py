@@ -9,7 +9,7 @@ from inkcap.drawing.fields import ID
 from inkcap.drawing.migrations import FORMAT
 from inkcap.drawing.plain import FIXED
 from inkcap.structures import DTYPES
-from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute
+from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, Attribute
 
 IDENTIFIER = {"type": "string", "pattern": f"^{ID.pattern}$"}
 NAME = {"type": "string", "maxLength": limits.NAME_LENGTH}
@@ -31,8 +31,19 @@ def _attributes(declared: tuple[Attribute, ...], *, expressions: bool) -> dict[s
     return _object(fields, ())
 
 
+def _parts(rank: int, *, expressions: bool) -> dict[str, Any]:
+    parts = [
+        _object(
+            {"part": {"const": part.id}, "attributes": _attributes(part.attributes, expressions=expressions)}, ("part",)
+        )
+        | {"title": part.title, "description": part.tooltip}
+        for part in PARTS.values()
+        if rank in part.ranks
+    ]
+    return {"type": "array", "items": {"oneOf": parts}, "maxItems": 8}
+
+
 def _capsule(*, expressions: bool) -> dict[str, Any]:
-    part = _object({"part": NAME, "attributes": {"type": "object"}}, ("part",))
     faces = [
         _object(
             {
@@ -40,7 +51,7 @@ def _capsule(*, expressions: bool) -> dict[str, Any]:
                 "symbol": {"const": symbol.id},
                 "rank": {"const": rank},
                 "attributes": _attributes(symbol.attributes(rank), expressions=expressions),
-                "wears": {"type": "array", "items": part, "maxItems": 8},
+                "wears": _parts(rank, expressions=expressions),
                 "label": NAME,
             },
             ("id", "symbol", "rank"),

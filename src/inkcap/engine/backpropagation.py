@@ -22,7 +22,6 @@ from inkcap.engine.losses import (
 from inkcap.engine.torch_operations import torch_dtype
 from inkcap.engine.universal import Plan, Seed, plan
 from inkcap.network import Network, structure_of
-from inkcap.operations import Trace
 from inkcap.program import Program, lower_to_layers, lower_to_steps
 from inkcap.recipes import LOSSES, LossSpec
 from inkcap.structures import FLOATING, InkcapError, Structure, show_shape
@@ -42,7 +41,8 @@ class BackpropagationError(InkcapError):
 class Backpropagation:
     """What one pass forwards and backwards gives, by the names of the drawing.
 
-    δ is ∂L/∂U, for a data capsule ∂L/∂X. Values have a batch axis if the inputs had one. What is not trainable has no
+    δ is ∂L/∂U, for a data capsule ∂L/∂X; U and δ of further ports are named as in ``h.label``.
+    Values have a batch axis if the inputs had one. What is not trainable has no
     update, and data of whole numbers have no δ.
     """
 
@@ -82,6 +82,11 @@ class Backpropagator:
         self, network: Network, losses: Losses | None = None, reduction: Reduction = "sum", *, wide: bool = False
     ) -> None:
         """Plan; ``wide`` is for checks: float64 whatever the drawing's data types are, and nothing drawn at random."""
+        if network.plain is not None:
+            raise BackpropagationError(
+                f"{network.name} holds its neurons in columns, whose kernels go backwards by themselves; "
+                "'inkcap contract' turns them into capsules"
+            )
         self.network, self.wide = network, wide
         given = dict(losses or {})
         for id in given:
@@ -89,19 +94,20 @@ class Backpropagator:
                 raise BackpropagationError(f"losses: {id!r} is no output; the outputs are {_listed(network.outputs)}")
         if reduction not in ("sum", "mean", "all"):
             raise BackpropagationError(f"reduction: {reduction!r} is not one of sum, mean, all")
-        program = lower_to_steps(network, apart=True)
+        program = lower_to_steps(network, training=not wide, apart=True)
         self.program = widened(program) if wide else program
         self.lowered = lower_to_layers(self.program)
         seeds = [self._seed(id, given.get(id), reduction) for id in network.outputs]
-        self.reached = [id for id in network.capsules if self._structure(id).dtype in FLOATING]
+        self.sockets = list(self.program.total_inputs)
+        self.reached = [s for s in self.sockets if self._structure(s.partition(".")[0]).dtype in FLOATING]
         self.trained = [name for name, weight in network.weights.items() if weight.trainable]
         totals, outputs = self.program.total_inputs, self.program.outputs
         self.plan: Plan = plan(
             self.lowered,
             seeds,
             steps=self.program.trace.steps,
-            values=[*(totals[id] for id in network.capsules), *(outputs[id] for id in network.capsules)],
-            gradients=[*(totals[id] for id in self.reached), *(self.program.weights[n] for n in self.trained)],
+            values=[*totals.values(), *(outputs[id] for id in network.capsules)],
+            gradients=[*(totals[socket] for socket in self.reached), *(self.program.weights[n] for n in self.trained)],
             training=not wide,
         )
 
@@ -119,11 +125,14 @@ class Backpropagator:
         wanted = self.targets(targets, len(next(iter(fed.values()))) if fed else 1)
         with torch.no_grad():
             total, losses, values, slopes = self.plan.run(
-                list(fed.values()), [stored[name] for name in self.program.weights], list(wanted.values())
+                list(fed.values()),
+                [stored[name] for name in (*self.program.weights, *self.program.states)],
+                list(wanted.values()),
             )
         ids = list(self.network.capsules)
         shown = [value if batched else value[0] for value in values]
-        U, Y = dict(zip(ids, shown[: len(ids)], strict=True)), dict(zip(ids, shown[len(ids) :], strict=True))
+        U = dict(zip(self.sockets, shown, strict=False))
+        Y = dict(zip(ids, shown[len(self.sockets) :], strict=True))
         found = [*slopes]
         delta = {
             id: torch.zeros_like(U[id]) if slope is None else (slope if batched else slope[0])
@@ -146,7 +155,13 @@ class Backpropagator:
 
     def weights(self, given: Mapping[str, Any]) -> dict[str, Tensor]:
         """Give the weights as tensors that fit, in the network's order."""
-        records = self.network.weights
+        records = {**self.network.weights, **self.network.states}
+        # States that are not given are those of a network that has seen nothing.
+        fresh = {
+            name: torch.full(state.structure.sizes, float(state.initialiser == "ones"))
+            for name, state in self.network.states.items()
+        }
+        given = {**fresh, **given}
         _same_names("weights", "weight", records, given)
         return {
             name: _fitting(f"the weight {name}", self._dtype(record.structure), record.structure, given[name])
@@ -213,7 +228,7 @@ class Backpropagator:
         else:
             compute = by_autograd(loss)
         from_total = (kind, symbol) in FROM_TOTAL_INPUT
-        return Seed((self.program.total_inputs if from_total else self.program.outputs)[id], compute, weight)
+        return Seed((self.program.arguments if from_total else self.program.outputs)[id], compute, weight)
 
 
 def widened(program: Program) -> Program:
@@ -233,7 +248,7 @@ def widened(program: Program) -> Program:
         for step in program.trace.steps
     ]
     inputs = [replace(value, dtype=wide(value.dtype)) for value in program.trace.inputs]
-    return replace(program, trace=Trace(inputs, steps, program.trace.count))
+    return replace(program, trace=replace(program.trace, inputs=inputs, steps=steps))
 
 
 def _tensor(what: str, given: Any) -> Tensor:

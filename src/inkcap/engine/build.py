@@ -43,7 +43,7 @@ def source_of(network: Network, returns: Mapping[str, str] | None = None) -> str
 def build(network: Network, returns: Mapping[str, str] | None = None) -> nn.Module:
     """Build the module of a network: called with the inputs in the order of the drawing, it gives the outputs.
 
-    ``module.weight_names`` maps every weight's name in the drawing to its path in the module.
+    ``module.weight_names`` maps the name in the drawing of every weight and state to its path in the module.
     """
     if network.plain is not None:
         from inkcap.engine.plain.drawn import PlainDrawn
@@ -65,17 +65,29 @@ def build(network: Network, returns: Mapping[str, str] | None = None) -> nn.Modu
 def named_weights(module: nn.Module) -> dict[str, nn.Parameter]:
     """Give a built module's parameters by their names in the drawing."""
     names: Mapping[str, str] = module.weight_names  # pyright: ignore[reportAssignmentType]
-    return {name: module.get_parameter(path) for name, path in names.items()}
+    own = dict(module.named_parameters())
+    return {name: own[path] for name, path in names.items() if path in own}
+
+
+def named_states(module: nn.Module) -> dict[str, Tensor]:
+    """Give a built module's states, such as running means, by their names in the drawing."""
+    names: Mapping[str, str] = module.weight_names  # pyright: ignore[reportAssignmentType]
+    own = dict(module.named_buffers())
+    return {name: own[path] for name, path in names.items() if path in own}
 
 
 def weights_of(module: nn.Module) -> dict[str, Tensor]:
-    """Copy a built module's weights, by their names in the drawing, to the CPU."""
-    return {name: parameter.detach().cpu().clone() for name, parameter in named_weights(module).items()}
+    """Copy a built module's weights and states, by their names in the drawing, to the CPU."""
+    stored = {**named_weights(module), **named_states(module)}
+    return {name: value.detach().cpu().clone() for name, value in stored.items()}
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor], *, strict: bool = True) -> list[str]:
-    """Load weights by their names in the drawing; not strict, those whose name and shape fit. Give what was loaded."""
-    own = named_weights(module)
+    """Load weights and states by their names in the drawing, and give the names of what was loaded.
+
+    Not strict, only those are loaded whose name and shape fit.
+    """
+    own: dict[str, Tensor] = {**named_weights(module), **named_states(module)}
     if strict and (own.keys() != weights.keys()):
         missing, extra = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
         raise WeightsError(
@@ -100,14 +112,14 @@ def initialise(module: nn.Module, network: Network, seed: int) -> None:
 
     So a weight's start does not depend on what else is drawn, nor on the order of drawing.
     """
-    records = network.weights
+    records = {**network.weights, **network.states}
     with torch.no_grad():
-        for name, parameter in named_weights(module).items():
+        for name, stored in {**named_weights(module), **named_states(module)}.items():
             record = records[name]
             if record.initialiser == "given":
-                parameter.copy_(_plain_start(module, network, name, seed))
+                stored.copy_(_plain_start(module, network, name, seed))
             else:
-                parameter.copy_(_start(record, _generator(seed, name)))
+                stored.copy_(_start(record, _generator(seed, name)))
 
 
 def _plain_start(module: nn.Module, network: Network, name: str, seed: int) -> Tensor:
@@ -133,7 +145,7 @@ def starting_weights(network: Network, seed: int) -> dict[str, Tensor]:
     """Give the weights with which a network starts, as a built and initialised module has them, without building."""
     return {
         name: _start(record, _generator(seed, name)).to(torch_dtype(record.structure.dtype))
-        for name, record in network.weights.items()
+        for name, record in {**network.weights, **network.states}.items()
     }
 
 

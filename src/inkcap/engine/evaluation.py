@@ -15,18 +15,22 @@ from inkcap.operations import Step, Trace
 
 
 def run_on_torch(steps: Sequence[Step], values: Mapping[int, Tensor]) -> dict[int, Tensor]:
-    """Compute every step on torch from the values that come in."""
+    """Compute every step on torch from the values that come in; a value that is given is not computed."""
     computed = dict(values)
     for step in steps:
+        if step.target in computed:
+            continue
         arguments = [computed[number] for number in step.arguments]
         computed[step.target] = TORCH[step.operation.name].compute(arguments, step.attributes)
     return computed
 
 
 def run_on_numpy(steps: Sequence[Step], values: Mapping[int, Any]) -> dict[int, Any]:
-    """Compute every step by the NumPy reference."""
+    """Compute every step by the NumPy reference; a value that is given, such as a random mask, is not computed."""
     computed = dict(values)
     for step in steps:
+        if step.target in computed:
+            continue
         arguments = [computed[number] for number in step.arguments]
         computed[step.target] = REFERENCE[step.operation.name](arguments, step.attributes)
     return computed
@@ -59,7 +63,7 @@ def dense_matrix(network: Network, connection: str, weights: Mapping[str, Tensor
     trace = Trace()
     back = trace.value(checked.back_end.shape, checked.back_end.dtype)
     stored = {n: trace.value(w.structure.shape, w.structure.dtype) for n, w in checked.weights.items()}
-    made = checked.record.forward(back, stored, checked.attributes)
+    made = checked.record.weigh(back, stored, checked.attributes)
     count = checked.back_end.elements
     basis = torch.eye(count, dtype=torch_dtype(checked.back_end.dtype)).reshape(count, *checked.back_end.sizes)
     values = {back.number: basis, **{stored[name].number: weights[name] for name in stored}}

@@ -96,6 +96,16 @@ def _check(network: Network) -> None:
             f"the network {network.name!r} holds {held}; neurons compute in one floating data type: state the same "
             "one, such as float32, at every capsule"
         )
+    for capsule in network.capsules.values():
+        if capsule.ports:
+            raise ExpansionError(
+                f"{capsule.id} has several ports, and neurons are written into one; expand a network without it"
+            )
+    for connection in network.connections.values():
+        if connection.attributes.get("dropconnect"):
+            raise ExpansionError(
+                f"the connection {connection.id} has dropconnect, which neurons do not have; set it to 0 first"
+            )
     if not network.connections:
         raise ExpansionError(f"the network {network.name!r} has no connection, so there is nothing to expand")
     # What a weighted connection multiplies, or a weightless one carries, is one amplifying connection each.
@@ -105,6 +115,11 @@ def _check(network: Network) -> None:
     # Multiply-adds with padding are counted too, so only what is far too large is refused before it is counted.
     if estimate > 2 * limits.PLAIN_CONNECTIONS:
         raise _too_large(network, f"about {estimate:,}")
+
+
+def _is_plain(capsule: CheckedCapsule) -> bool:
+    """Tell whether a capsule computes element by element what a plain neuron computes, and wears nothing."""
+    return capsule.symbol in ELEMENTWISE and not capsule.parts
 
 
 def _too_large(network: Network, count: str) -> ExpansionError:
@@ -132,10 +147,10 @@ class _Plan:
 
     def _kept(self, keep_ends: bool) -> set[str]:
         capsules, ends = self.network.capsules, (self.network.inputs, self.network.outputs)
-        expandable = all(c.symbol in ELEMENTWISE for id, c in capsules.items() if id not in self.network.inputs)
+        expandable = all(_is_plain(c) for id, c in capsules.items() if id not in self.network.inputs)
         if expandable and all(len(end) == 1 for end in ends) and not keep_ends:
             return set()
-        return {id for id, c in capsules.items() if c.symbol not in ELEMENTWISE or any(id in end for end in ends)}
+        return {id for id, c in capsules.items() if not _is_plain(c) or any(id in end for end in ends)}
 
     def _stays(self, capsule: CheckedCapsule) -> bool:
         """Tell whether all that enters a kept capsule comes unweighted from kept capsules."""

@@ -19,6 +19,7 @@ from inkcap.engine.torch_operations import TORCH
 from inkcap.network import Network
 from inkcap.operations import Step
 from inkcap.structures import FLOATING
+from inkcap.symbols import MAIN_PORT, socket
 
 AUTOGRAD_TOLERANCE = 1e-9
 DIFFERENCE_TOLERANCE = 1e-5
@@ -72,10 +73,18 @@ class _Checker:
         program = self.program
         self.values = {program.inputs[id]: value for id, value in self.inputs.items()}
         self.values |= {program.weights[name]: value for name, value in self.weights.items()}
+        self.values |= {program.states[name]: value for name, value in self._states().items()}
         self.values, self.pattern = self._run({})
 
     def _records(self) -> Iterator[tuple[str, Any]]:
         yield from self.network.weights.items()
+
+    def _states(self) -> dict[str, Tensor]:
+        """Give running numbers that are neither 0 nor 1, so that mistaking them would be seen."""
+        return {
+            name: torch.full(state.structure.sizes, 0.5 if state.initialiser == "zeros" else 1.5, dtype=torch.float64)
+            for name, state in self.network.states.items()
+        }
 
     def _random(self, shape: tuple[int, ...]) -> Tensor:
         return torch.randn(shape, generator=self.generator, dtype=torch.float64)
@@ -90,7 +99,7 @@ class _Checker:
 
     def check(self) -> list[SymbolCheck]:
         """Go over everything that has a gradient."""
-        found = self.planned(self.weights, self.inputs, self.targets)
+        found = self.planned({**self.weights, **self._states()}, self.inputs, self.targets)
         owners = self._owners()
         ours = {self.program.total_inputs[id]: delta for id, delta in found.delta.items()}
         ours |= {self.program.weights[name]: update for name, update in found.updates.items()}
@@ -113,9 +122,13 @@ class _Checker:
         """Name the symbol of every gradient: δ and ΔB belong to a capsule, ΔW to a connection."""
         owners: dict[int, str] = {}
         for id, capsule in self.network.capsules.items():
-            owners[self.program.total_inputs[id]] = capsule.symbol
-            if capsule.bias:
-                owners[self.program.weights[capsule.bias.name]] = capsule.symbol
+            for port in (MAIN_PORT, *capsule.ports):
+                owners[self.program.total_inputs[socket(id, port)]] = capsule.symbol
+            for stored in (*((capsule.bias,) if capsule.bias else ()), *capsule.parameters.values()):
+                owners[self.program.weights[stored.name]] = capsule.symbol
+            for part in capsule.parts:
+                for name in (weight.name for weight in part.weights.values() if not weight.state):
+                    owners[self.program.weights[name]] = part.part
         for connection in self.network.connections.values():
             for weight in connection.weights.values():
                 owners[self.program.weights[weight.name]] = connection.symbol

@@ -61,6 +61,36 @@ def _place(step: Step, x: Printed, index: Printed) -> Printed:
     return Printed(f"{x.text}.new_zeros(len({x.text}), {step.attributes['size']}).index_add(1, {index.text}, {x.text})")
 
 
+def _repeat(step: Step, x: Printed) -> Printed:
+    before, after = step.attributes["before"], step.attributes["after"]
+    own = len(step.shape) - len(before) - len(after)
+    picked = ", ".join([":", *("None",) * len(before), *(":",) * own, *("None",) * len(after)])
+    sizes = ", ".join(map(str, (-1, *before, *(-1,) * own, *after)))
+    return Printed(f"{x.tight}[{picked}].expand({sizes})")
+
+
+def _largest(step: Step, x: Printed) -> Printed:
+    dtype = f"torch.{step.dtype}"
+    return Printed(f"F.one_hot({x.tight}.argmax(1), {step.shape[0]}).to({dtype})")
+
+
+def _running(share: str, step: Step, v: Sequence[Printed]) -> Printed:
+    axes = (0, *range(2, len(step.shape) + 1))
+    return Printed(f"torch.lerp({v[0].text}, {v[1].tight}.{share}({axes}), {step.attributes['momentum']})")
+
+
+def _batch(step: Step, v: Sequence[Printed]) -> Printed:
+    states = f"{v[1].text}, {v[2].text}"
+    return Printed(f"F.batch_norm({v[0].text}, {states}, training=self.training, eps={step.attributes['epsilon']})")
+
+
+def _mask(step: Step, x: str) -> Printed:
+    at = step.attributes
+    drop = "torch.feature_dropout" if at["per"] == "channel" else "F.dropout"
+    dropped = f"{drop}({x}, {at['probability']}, self.training)"
+    return Printed(dropped) if at["inverted"] else Printed(f"{1 - at['probability']} * {dropped}", loose=True)
+
+
 FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "add": lambda step, v: Printed(f"{v[0].text} + {v[1].text}", loose=True),
     "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
@@ -79,6 +109,17 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "softmax": lambda step, v: Printed(f"F.softmax({v[0].text}, dim={step.attributes['axis']})"),
     "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
+    "multiply": lambda step, v: Printed(f"{v[0].tight} * {v[1].tight}", loose=True),
+    "concatenate": lambda step, v: Printed(f"torch.cat(({', '.join(part.text for part in v)}), 1)"),
+    "repeat": lambda step, v: _repeat(step, v[0]),
+    "largest": lambda step, v: _largest(step, v[0]),
+    "normalise": lambda step, v: Printed(
+        f"F.group_norm({v[0].text}, {step.attributes['groups']}, eps={step.attributes['epsilon']})"
+    ),
+    "normalise_batch": _batch,
+    "move_mean": lambda step, v: _running("mean", step, v),
+    "move_variance": lambda step, v: _running("var", step, v),
+    "random_mask": lambda step, v: _mask(step, f"torch.ones_like({v[0].text})"),
 }
 
 
@@ -110,6 +151,7 @@ class _Printer:
         self.program = lowered.program
         self.identifiers = Identifiers()
         self.weight_of = {number: name for name, number in self.program.weights.items()}
+        self.masks = {s.target: s for s in lowered.steps if s.operation.name == "random_mask"}
         self.expressions: dict[int, Printed] = {}
         self.arguments: list[str] = []
         self.indices = _name_indices(lowered)
@@ -140,6 +182,8 @@ class _Printer:
             capsule_of.setdefault(number, id)
         lines: list[str] = []
         for step in self.lowered.steps:
+            if step.target in self.lowered.inside:
+                continue
             source = self.lowered.aliases.get(step.target)
             printed = self._expression(step) if source is None else self.expressions[source]
             owner = self.program.owners[step.target]
@@ -161,20 +205,27 @@ class _Printer:
     def _count_uses(self) -> dict[int, int]:
         uses: dict[int, int] = {}
         for step in self.lowered.steps:
-            # A bias that a layer adds is no step of the printed program, so it does not use its sum.
-            for argument in () if step.target in self.lowered.aliases else step.arguments:
-                # What is placed is written three times: it gets a line of its own.
-                uses[argument] = uses.get(argument, 0) + (3 if step.operation.name == "place" else 1)
+            # What a layer does inside is no step of the printed program: neither a bias that it adds uses its sum.
+            if step.target in self.lowered.aliases or step.target in self.lowered.inside:
+                continue
+            layer = self.lowered.layers.get(step.target)
+            # What is placed is written three times: it gets a line of its own.
+            times = 3 if step.operation.name == "place" else 1
+            for argument in step.arguments if layer is None else (layer.argument,):
+                uses[argument] = uses.get(argument, 0) + times
         return uses
 
     def _expression(self, step: Step) -> Printed:
         layer = self.lowered.layers.get(step.target)
         if layer is not None:
-            x = step.arguments[1 if layer.kind == "Linear" else 0]
-            return Printed(f"self.{layer.identifier}({self.expressions[x].text})")
+            return Printed(f"self.{layer.identifier}({self.expressions[layer.argument].text})")
         arguments = [self._argument(number) for number in step.arguments]
         if "index" in step.attributes:
             arguments.append(Printed(f"self.{self.indices[step.attributes['index']]}"))
+        mask = self.masks.get(step.arguments[-1]) if step.operation.name == "multiply" else None
+        if mask is not None and mask.arguments == step.arguments[:1]:
+            # x times a mask of its own shape is the dropout of x.
+            return _mask(mask, arguments[0].text)
         return FORMS[step.operation.name](step, arguments)
 
     def _argument(self, number: int) -> Printed:
@@ -208,8 +259,12 @@ def _name_indices(lowered: Lowered) -> dict[tuple[int, ...], str]:
 
 def _print_layer(layer: Layer) -> str:
     step = layer.step
-    bias = "" if layer.bias else ", bias=False"
     dtype = "" if step.dtype == "float32" else f", dtype=torch.{step.dtype}"
+    if layer.worn is not None:
+        part = layer.worn.part
+        text = part.record.layer(layer.worn.argument.shape, part.attributes)
+        return f"nn.{text[:-1]}{dtype if layer.held else ''})"
+    bias = "" if "bias" in layer.held else ", bias=False"
     weight = layer.weight_shape
     if layer.kind == "Linear":
         return f"nn.Linear({weight[1]}, {weight[0]}{bias}{dtype})"

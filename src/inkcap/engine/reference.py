@@ -64,6 +64,40 @@ def _softmax(x: Array, axis: int) -> Array:
     return powers / powers.sum(axis, keepdims=True)
 
 
+def _repeat(x: Array, at: Attributes) -> Array:
+    before, after = at["before"], at["after"]
+    thin = x.reshape(x.shape[0], *(1,) * len(before), *x.shape[1:], *(1,) * len(after))
+    return np.tile(thin, (1, *before, *(1,) * (x.ndim - 1), *after))
+
+
+def _standard(x: Array, epsilon: float, axes: tuple[int, ...]) -> Array:
+    mean = x.mean(axes, keepdims=True)
+    return (x - mean) / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + epsilon)
+
+
+def _normalise_batch(x: Array, mean: Array, variance: Array, at: Attributes) -> Array:
+    if at["training"]:
+        return _standard(x, at["epsilon"], _over_batch(x))
+    return (x - _spread(mean, x.ndim, "channel")) / np.sqrt(_spread(variance, x.ndim, "channel") + at["epsilon"])
+
+
+def _over_batch(x: Array) -> tuple[int, ...]:
+    return (0, *range(2, x.ndim))
+
+
+def _move(v: Sequence[Array], at: Attributes, found: Callable[[Array], Array]) -> Array:
+    return (1 - at["momentum"]) * v[0] + at["momentum"] * found(v[1]) if at["training"] else v[0]
+
+
+def _random_mask(x: Array, at: Attributes) -> Array:
+    p = at["probability"]
+    if not at["training"]:
+        return np.full_like(x, 1 if at["inverted"] else 1 - p)
+    shape = (*x.shape[:2], *(1,) * (x.ndim - 2)) if at["per"] == "channel" else x.shape
+    kept = np.broadcast_to(np.random.default_rng().random(shape) >= p, x.shape)
+    return kept / (1 - p if at["inverted"] else 1) * np.ones_like(x)
+
+
 REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "add": lambda v, at: v[0] + v[1],
     "bias": lambda v, at: v[0] + _spread(v[1], v[0].ndim, at["per"]),
@@ -82,4 +116,15 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "softmax": lambda v, at: _softmax(v[0], at["axis"]),
     "same": lambda v, at: v[0],
     "cast": lambda v, at: v[0].astype(at["dtype"]),
+    "multiply": lambda v, at: v[0] * v[1],
+    "concatenate": lambda v, at: np.concatenate(v, 1),
+    "repeat": lambda v, at: _repeat(v[0], at),
+    "largest": lambda v, at: np.eye(v[0].shape[1], dtype=v[0].dtype)[v[0].argmax(1)],
+    "normalise": lambda v, at: _standard(v[0].reshape(v[0].shape[0], at["groups"], -1), at["epsilon"], (2,)).reshape(
+        v[0].shape
+    ),
+    "normalise_batch": lambda v, at: _normalise_batch(v[0], v[1], v[2], at),
+    "move_mean": lambda v, at: _move(v, at, lambda x: x.mean(_over_batch(x))),
+    "move_variance": lambda v, at: _move(v, at, lambda x: x.var(_over_batch(x), ddof=1)),
+    "random_mask": lambda v, at: _random_mask(v[0], at),
 }

@@ -196,8 +196,8 @@ RULES: dict[str, Rule] = {
     "same": Rule(lambda page, c: c.arguments[0], _through),
 }
 
-FLAT = frozenset({"step"})
-"""Operations that no gradient passes: their slope is 0 wherever they have one."""
+FLAT = frozenset({"step", "largest", "random_mask", "move_mean", "move_variance"})
+"""Operations that no gradient passes: their slope is 0 wherever they have one, or their value is kept for later."""
 
 
 def rule_of(step: Step) -> Rule:

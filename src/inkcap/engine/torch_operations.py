@@ -78,6 +78,88 @@ def _place(x: Tensor, index: Tensor, size: int) -> Tensor:
     return x.new_zeros((*x.shape[:-1], size)).index_add(-1, index, x)
 
 
+def _repeat(x: Tensor, at: Attributes) -> Tensor:
+    before, after = at["before"], at["after"]
+    thin = x.reshape(x.shape[0], *(1,) * len(before), *x.shape[1:], *(1,) * len(after))
+    return thin.expand(x.shape[0], *before, *x.shape[1:], *after)
+
+
+def _repeat_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    first, last = len(at["before"]), len(at["after"])
+    axes = (*range(1, 1 + first), *range(gradient.ndim - last, gradient.ndim))
+    return (gradient.sum(axes) if axes else gradient,)
+
+
+def _largest(x: Tensor) -> Tensor:
+    return functional.one_hot(x.argmax(1), x.shape[1]).to(x.dtype)
+
+
+def _centred(gradient: Tensor, result: Tensor, axes: tuple[int, ...]) -> Tensor:
+    # What is standardised over some axes keeps its mean and its length there: changes along the two do not count.
+    along = (gradient * result).mean(axes, keepdim=True)
+    return gradient - gradient.mean(axes, keepdim=True) - result * along
+
+
+def _normalise_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    grouped = [t.reshape(t.shape[0], at["groups"], -1) for t in (v[0], result, gradient)]
+    spread = (grouped[0].var(2, correction=0, keepdim=True) + at["epsilon"]).rsqrt()
+    return ((spread * _centred(grouped[2], grouped[1], (2,))).reshape(v[0].shape),)
+
+
+def _over_batch(x: Tensor) -> tuple[int, ...]:
+    return (0, *range(2, x.ndim))
+
+
+def _normalise_batch(v: Sequence[Tensor], at: Attributes) -> Tensor:
+    x, mean, variance = v
+    if at["training"]:
+        return functional.batch_norm(x, None, None, training=True, eps=at["epsilon"])
+    mean, variance = _spread(mean, x.ndim, "channel"), _spread(variance, x.ndim, "channel")
+    return (x - mean) * (variance + at["epsilon"]).rsqrt()
+
+
+def _normalise_batch_product(
+    v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes
+) -> tuple[Tensor, ...]:
+    x, mean, variance = v
+    if at["training"]:
+        spread = (x.var(_over_batch(x), correction=0, keepdim=True) + at["epsilon"]).rsqrt()
+        centred = _centred(gradient, result, _over_batch(x))
+        return spread * centred, torch.zeros_like(mean), torch.zeros_like(variance)
+    spread = (variance + at["epsilon"]).rsqrt()
+    by_x = gradient * _spread(spread, x.ndim, "channel")
+    by_variance = -_reduce(gradient * result, "channel") / 2 * spread**2
+    return by_x, -_reduce(by_x, "channel"), by_variance
+
+
+def _moved(v: Sequence[Tensor], at: Attributes, found: Callable[[Tensor], Tensor]) -> Tensor:
+    return (1 - at["momentum"]) * v[0] + at["momentum"] * found(v[1]) if at["training"] else v[0]
+
+
+def _move_mean_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    state, x = v
+    if not at["training"]:
+        return gradient, torch.zeros_like(x)
+    share = at["momentum"] * state.numel() / x.numel()
+    return (1 - at["momentum"]) * gradient, _spread(gradient * share, x.ndim, "channel").expand_as(x)
+
+
+def _move_variance_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    state, x = v
+    if not at["training"]:
+        return gradient, torch.zeros_like(x)
+    share = 2 * at["momentum"] / (x.numel() / state.numel() - 1)
+    by_x = _spread(gradient * share, x.ndim, "channel") * (x - x.mean(_over_batch(x), keepdim=True))
+    return (1 - at["momentum"]) * gradient, by_x
+
+
+def _random_mask(x: Tensor, at: Attributes) -> Tensor:
+    # Drawn by torch's own dropout of ones, so that steps and printed modules draw the same masks from the same seed.
+    drop = torch.feature_dropout if at["per"] == "channel" else functional.dropout
+    mask = drop(torch.ones_like(x), at["probability"], at["training"])
+    return mask if at["inverted"] else mask * (1 - at["probability"])
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """Give torch's own data type of a name."""
     return getattr(torch, name)
@@ -115,4 +197,19 @@ TORCH: dict[str, TorchOperation] = {
     "softmax": TorchOperation(lambda v, at: functional.softmax(v[0], dim=at["axis"]), _softmax_product),
     "same": TorchOperation(lambda v, at: v[0], lambda v, y, g, at: (g,)),
     "cast": TorchOperation(lambda v, at: v[0].to(torch_dtype(at["dtype"])), lambda v, y, g, at: (g.to(v[0].dtype),)),
+    "multiply": TorchOperation(lambda v, at: v[0] * v[1], lambda v, y, g, at: (g * v[1], g * v[0])),
+    "concatenate": TorchOperation(
+        lambda v, at: torch.cat(list(v), 1), lambda v, y, g, at: torch.split(g, [part.shape[1] for part in v], 1)
+    ),
+    "repeat": TorchOperation(lambda v, at: _repeat(v[0], at), _repeat_product),
+    "largest": TorchOperation(lambda v, at: _largest(v[0]), lambda v, y, g, at: (torch.zeros_like(v[0]),)),
+    "normalise": TorchOperation(
+        lambda v, at: functional.group_norm(v[0], at["groups"], eps=at["epsilon"]), _normalise_product
+    ),
+    "normalise_batch": TorchOperation(_normalise_batch, _normalise_batch_product),
+    "move_mean": TorchOperation(lambda v, at: _moved(v, at, lambda x: x.mean(_over_batch(x))), _move_mean_product),
+    "move_variance": TorchOperation(
+        lambda v, at: _moved(v, at, lambda x: x.var(_over_batch(x))), _move_variance_product
+    ),
+    "random_mask": TorchOperation(lambda v, at: _random_mask(v[0], at), lambda v, y, g, at: (torch.zeros_like(v[0]),)),
 }

@@ -39,8 +39,8 @@ class Plan:
     """A planned backpropagation: its source, and the function that the source is.
 
     ``run(inputs, weights, targets)`` gives the total loss, the losses, and the values and gradients that were asked
-    for; a gradient is None where the losses do not depend on the value. Inputs and weights stand in the program's
-    order, targets in the seeds'. Call it under ``torch.no_grad()``.
+    for; a gradient is None where the losses do not depend on the value. Inputs and weights, with the states after
+    them, stand in the program's order, targets in the seeds'. Call it under ``torch.no_grad()``.
     """
 
     source: str
@@ -130,9 +130,14 @@ class _Planner:
                 carrying.add(self.real(step.target))
         return carrying
 
-    def _arguments(self, step: Step) -> tuple[int, ...]:
+    def _layer_of(self, step: Step) -> Layer | None:
+        """Give the layer that a step is; worn parts go step by step, each with its own product."""
         layer = self.lowered.layers.get(step.target)
-        bias = layer.bias if layer else None
+        return None if layer is None or layer.worn is not None else layer
+
+    def _arguments(self, step: Step) -> tuple[int, ...]:
+        layer = self._layer_of(step)
+        bias = layer.held.get("bias") if layer else None
         return (*step.arguments, self.program.weights[bias]) if bias else step.arguments
 
     def _name(self, number: int, title: str) -> str:
@@ -143,13 +148,14 @@ class _Planner:
         """Write Equation 4 for every capsule."""
         inputs = [self._name(number, f"X_{id}") for id, number in self.program.inputs.items()]
         self.page.write(f"{_tuple(inputs)} = inputs")
-        weights = [self._name(number, f"W_{name}") for name, number in self.program.weights.items()]
+        stored = {**self.program.weights, **self.program.states}
+        weights = [self._name(number, f"W_{name}") for name, number in stored.items()]
         self.page.write(f"{_tuple(weights)} = weights")
         for step in self.steps:
             if step.target in self.lowered.aliases:
                 continue
             rule, call = rule_of(step), Call(step, [self.value(number) for number in step.arguments])
-            layer = self.lowered.layers.get(step.target)
+            layer = self._layer_of(step)
             text = rule.forward(self.page, call) if layer is None else self._layer(layer, call)
             title = self.titles.get(step.target, f"V_{self.program.owners[step.target]}")
             name = self._name(step.target, title)
@@ -159,7 +165,7 @@ class _Planner:
             self.page.write(f"{name} = {text}")
 
     def _layer(self, layer: Layer, call: Call) -> str:
-        bias = self.value(self.program.weights[layer.bias]) if layer.bias else "None"
+        bias = self.value(self.program.weights[layer.held["bias"]]) if "bias" in layer.held else "None"
         if layer.kind == "Linear":
             weight, x = call.arguments
             return f"linear({x}, {weight}, {bias})"
@@ -193,7 +199,7 @@ class _Planner:
                 continue
             names = [self.value(number) for number in step.arguments]
             call = Call(step, names, self.value(step.target), self.saved.get(step.target, ""), slope, wanted)
-            layer = self.lowered.layers.get(step.target)
+            layer = self._layer_of(step)
             parts = rule_of(step).backward(self.page, call) if layer is None else self._layer_back(layer, call)
             for number, part in zip(arguments, parts, strict=True):
                 if part is not None:
@@ -204,10 +210,10 @@ class _Planner:
         slope, wanted = call.gradient, call.wanted
         if layer.kind == "Linear":
             parts = rule_of(call.step).backward(self.page, call)
-            return (*parts, *([f"{slope}.sum(0)" if wanted[2] else None] if layer.bias else ()))
+            return (*parts, *([f"{slope}.sum(0)" if wanted[2] else None] if "bias" in layer.held else ()))
         x, weight = call.arguments
         made = f"p_{slope}"
-        sizes, mask = [layer.weight_shape[0]], [*wanted[:2], bool(layer.bias) and wanted[2]]
+        sizes, mask = [layer.weight_shape[0]], [*wanted[:2], "bias" in layer.held and wanted[2]]
         self.page.write(
             f"{made} = convolution_backward({slope}, {x}, {weight}, {sizes}, {geometry(call.step)}, {mask})"
         )

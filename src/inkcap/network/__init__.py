@@ -2,7 +2,7 @@
 
 from inkcap.network.check import check
 from inkcap.network.diagnostics import RULES, Diagnostic
-from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord, structure_of
+from inkcap.network.network import CheckedCapsule, CheckedConnection, CheckedPart, Network, WeightRecord, structure_of
 from inkcap.network.plain import PlainFacts
 from inkcap.network.plain_form import as_plain
 from inkcap.network.report import NotWellFormed, Report
@@ -11,6 +11,7 @@ __all__ = [
     "RULES",
     "CheckedCapsule",
     "CheckedConnection",
+    "CheckedPart",
     "Diagnostic",
     "Network",
     "NotWellFormed",

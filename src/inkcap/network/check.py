@@ -15,9 +15,10 @@ from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightReco
 from inkcap.network.plain import PlainFacts, check_plain, survey
 from inkcap.network.plain_form import with_written
 from inkcap.network.report import Report
+from inkcap.network.worn import checked_parts, weight_record
 from inkcap.operations import ShapeError
 from inkcap.structures import PartialShape, Shape, Structure, show_shape
-from inkcap.symbols import CAPSULES, CONNECTIONS
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol
 from inkcap.theory import Graph, classify
 
 MOST_NAMED = 8
@@ -40,19 +41,20 @@ def check(drawing: Drawing) -> Report:
     infer_dtypes(drawing, graph.order, inferred)
     shape = check_plain(original, plain) if plain is not None else _check_graph(drawing, graph)
     diagnostics = [*_unsupported(drawing), *undirected, *shape]
-    entered = {connection.front for connection in drawing.connections.values()}
     placed = set(graph.order)
     order = (*graph.order, *(id for id in drawing.capsules if id not in placed))
     incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+    from_groups: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
     for connection in drawing.connections.values():
-        if connection.front in incoming and connection.back in incoming:
-            incoming[connection.front].append(connection)
+        if connection.front in incoming:
+            (incoming if connection.back in incoming else from_groups)[connection.front].append(connection)
     for id in order:
         entering = [d for c in incoming[id] for d in check_connection(drawing, c, inferred)]
         # What is unknown behind a capsule, or wrong with what enters it, explains what is unknown here.
         explained = bool(entering) or any(None in inferred.output[c.back] for c in incoming[id])
         diagnostics.extend(entering)
-        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, id in entered, explained))
+        entered = [*incoming[id], *from_groups[id]]
+        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, entered, explained))
     connections = {c.id: _checked_connection(c, inferred) for id in order for c in incoming[id]}
     diagnostics.extend(_check_ties(drawing, connections))
     capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}
@@ -100,10 +102,6 @@ def _unsupported(drawing: Drawing) -> Iterator[Diagnostic]:
     found: list[tuple[str, tuple[str, ...]]] = []
     if drawing.uses or drawing.groups:
         found.append(("groups", (*drawing.uses, *drawing.groups)))
-    if wearing := tuple(c.id for c in drawing.capsules.values() if c.wears):
-        found.append(("worn parts", wearing))
-    if ported := tuple(c.id for c in drawing.connections.values() if c.port != "in"):
-        found.append(("ports other than 'in'", ported))
     for what, where in found:
         yield Diagnostic("unsupported", where, f"the drawing has {what}, which this version cannot compute yet")
 
@@ -160,6 +158,7 @@ def _checked_connection(connection: Connection, inferred: Inferred) -> CheckedCo
         weights,
         multiply_adds,
         bool(connection.tie),
+        connection.port,
     )
 
 
@@ -199,22 +198,43 @@ def _checked_capsule(
     attributes = inferred.attributes[id]
     dtype = inferred.dtype[id]
     total_input = _structure(inferred.total_input[id], dtype)
-    weighted = any(CONNECTIONS[c.symbol].weights for c in incoming)
-    kind = "none" if symbol.is_data else attributes.get("bias")
+    summed = [c for c in incoming if c.port == MAIN_PORT]
+    weighted = any(CONNECTIONS[c.symbol].weights for c in summed)
+    kind = attributes.get("bias") if symbol.has_bias else "none"
     if kind is None:
-        kind = ("channel" if capsule.rank >= 2 else "full") if weighted else "none"
+        # A normalisation takes a bias away again, and its shift stands for it.
+        normalised = any(PARTS[worn.part].normalises for worn in capsule.wears)
+        kind = ("channel" if capsule.rank >= 2 else "full") if weighted and not normalised else "none"
     elif kind == "channel" and capsule.rank < 2:
         # A vector and a neuron have no channels: one number an element is what is meant.
         kind = "full"
     bias = None
     if kind != "none" and total_input is not None:
         shape = total_input.shape[:1] if kind == "channel" else total_input.shape
-        fan_in = sum(w.fan_in for c in incoming for w in connections[c.id].weights.values())
+        fan_in = sum(w.fan_in for c in summed for w in connections[c.id].weights.values())
         start = attributes.get("b") if capsule.rank == 0 else None
         bias = WeightRecord(f"{id}.bias", Structure(shape, dtype), "bias", max(fan_in, 1), 1, True, start)
     output = _structure(inferred.output[id], dtype)
     names = tuple(c.id for c in incoming)
-    return CheckedCapsule(id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names)
+    parts = checked_parts(capsule, total_input, output)
+    ports = {name: _structure(shape, dtype) for name, shape in inferred.ports_of(id).items()}
+    parameters = _parameters(id, symbol, attributes, ports, dtype)
+    del ports[MAIN_PORT]
+    return CheckedCapsule(
+        id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names, parts, ports, parameters
+    )
+
+
+def _parameters(
+    id: str, symbol: CapsuleSymbol, attributes: dict[str, Any], ports: dict[str, Structure | None], dtype: str
+) -> dict[str, WeightRecord]:
+    shapes = {name: structure.shape for name, structure in ports.items() if structure is not None}
+    if symbol.parameters is None or len(shapes) < len(ports):
+        return {}
+    if any(a.required and attributes[a.name] is None for a in symbol.own_attributes):
+        return {}
+    found = symbol.parameters(shapes, attributes)
+    return {name: weight_record(f"{id}.{name}", weight, dtype) for name, weight in found.items()}
 
 
 def _check_ties(drawing: Drawing, connections: dict[str, CheckedConnection]) -> Iterator[Diagnostic]:

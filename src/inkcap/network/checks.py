@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network import fixes
 from inkcap.network.diagnostics import Diagnostic
-from inkcap.network.inference import Inferred, trace_capsule, trace_connection
+from inkcap.network.inference import Inferred, port_rank, trace_capsule, trace_connection
+from inkcap.network.ports import check_ports, unknown_port
+from inkcap.network.worn import check_parts
 from inkcap.operations import ShapeError, Trace, takes_dtype, within_limit
 from inkcap.structures import AXES, Shape, known, show_shape
-from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, Problem
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, Attribute, Problem, socket
 
 
 def check_capsule(
-    drawing: Drawing, capsule: Capsule, inferred: Inferred, entered: bool, explained: bool
+    drawing: Drawing, capsule: Capsule, inferred: Inferred, incoming: Sequence[Connection], explained: bool
 ) -> Iterator[Diagnostic]:
     """Check one capsule: what enters, what is missing, what its function makes of the total input.
 
@@ -24,18 +26,15 @@ def check_capsule(
     symbol = CAPSULES[capsule.symbol]
     title = f"the {symbol.title_of(capsule.rank)} capsule {capsule.id}"
     attributes = inferred.attributes[capsule.id]
-    if not entered and not symbol.is_data:
-        yield Diagnostic(
-            "no-input",
-            (capsule.id,),
-            f"nothing enters {title}: connect a capsule to it, or make it a data capsule",
-            fix=None,
-        )
+    yield from check_ports(capsule, incoming, title)
+    entered = {c.port for c in incoming}.issuperset(port.name for port in symbol.ports)
     missing = [a for a in symbol.attributes(capsule.rank) if a.required and attributes[a.name] is None]
     for attribute in missing:
         yield _missing(drawing, capsule, attribute, title)
-    shape = known(tuple(inferred.total_input[capsule.id]))  # pyright: ignore[reportArgumentType]
-    if shape is None:
+    shapes = {name: known(tuple(s)) for name, s in inferred.ports_of(capsule.id).items()}  # pyright: ignore[reportArgumentType]
+    shape = shapes[MAIN_PORT]
+    whole = {name: s for name, s in shapes.items() if s is not None}
+    if shape is None or len(whole) < len(shapes):
         if not missing and not explained and (entered or symbol.is_data):
             yield _unknown_structure(capsule, inferred, title)
         return
@@ -44,11 +43,12 @@ def check_capsule(
     yield from _judge(capsule.id, title, symbol.problem(shape, attributes) if symbol.problem else None, capsule)
     dtype = inferred.dtype[capsule.id]
     try:
-        trace, y = trace_capsule(symbol, attributes, shape, dtype)
+        trace, y = trace_capsule(symbol, attributes, whole, dtype)
     except ShapeError as error:
         yield _too_large_window(capsule, title, str(error), shape, attributes)
         return
     yield from _limits(capsule.id, title, trace, (shape, y.shape))
+    yield from check_parts(capsule, shape, y.shape, dtype, title)
 
 
 def _missing(drawing: Drawing, owner: Capsule | Connection, attribute: Attribute, title: str) -> Diagnostic:
@@ -68,6 +68,14 @@ def _missing(drawing: Drawing, owner: Capsule | Connection, attribute: Attribute
 
 def _unknown_structure(capsule: Capsule, inferred: Inferred, title: str) -> Diagnostic:
     sizes = inferred.total_input[capsule.id]
+    if None not in sizes:
+        ports = [name for name, shape in inferred.ports_of(capsule.id).items() if None in shape]
+        return Diagnostic(
+            "structure-unknown",
+            (capsule.id,),
+            f"what enters the port {' and '.join(ports)} of {title} is not known: set the sizes on the way to it",
+            {"ports": ports},
+        )
     reading = (*sizes[1:], sizes[0]) if capsule.rank > 1 else sizes
     empty = [name for name, size in zip(AXES[capsule.rank], reading, strict=True) if size is None]
     return Diagnostic(
@@ -146,8 +154,12 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
             fix=fixes.Edit(f"make {front.id} identical", (fixes.Put(identical),)),
         )
         return
-    if not symbol.joins(back.rank, front.rank):
-        yield _rank_mismatch(drawing, connection, title)
+    if wrong := unknown_port(front, connection, title):
+        yield wrong
+        return
+    rank = port_rank(drawing, connection)
+    if rank is None or not symbol.joins(back.output_rank, rank):
+        yield _rank_mismatch(drawing, connection, title, back.output_rank, rank or 0)
         return
     attributes = inferred.connection_attributes[connection.id]
     missing = [a for a in symbol.attributes if a.required and attributes[a.name] is None]
@@ -165,16 +177,16 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
         yield from _check_ends(drawing, connection, inferred, shape, title)
 
 
-def _rank_mismatch(drawing: Drawing, connection: Connection, title: str) -> Diagnostic:
-    back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
+def _rank_mismatch(drawing: Drawing, connection: Connection, title: str, back: int, front: int) -> Diagnostic:
     kinds = ["a neuron (0D)", "a vector (1D)", "a matrix array (2D)", "a volume array (3D)"]
     fix = fixes.mend_ranks(drawing, connection)
-    advice = f"; {fix.label} would do" if fix else f"; change one of the capsules {back.id} and {front.id}"
+    ends = connection.back, socket(connection.front, connection.port)
+    advice = f"; {fix.label} would do" if fix else f"; change one of the capsules {ends[0]} and {connection.front}"
     return Diagnostic(
         "rank-mismatch",
         (connection.id,),
-        f"{title} cannot join {kinds[back.rank]} {back.id} to {kinds[front.rank]} {front.id}{advice}",
-        {"back": back.rank, "front": front.rank},
+        f"{title} cannot join {kinds[back]} {ends[0]} to {kinds[front]} {ends[1]}{advice}",
+        {"back": back, "front": front},
         fix,
     )
 
@@ -190,7 +202,7 @@ def _check_ends(
         yield _too_large_window(connection, title, str(error), shape, attributes)
         return
     yield from _limits(connection.id, title, trace, (made.shape,))
-    wanted = inferred.total_input[connection.front]
+    wanted = inferred.wanted(connection)
     if any(a is not None and a != b for a, b in zip(wanted, made.shape, strict=False)) or len(wanted) != len(
         made.shape
     ):
@@ -200,7 +212,7 @@ def _check_ends(
             "structure-mismatch",
             (connection.id, connection.front),
             f"{title} makes {show_shape(made.shape)} of {connection.back}'s {show_shape(shape)}, but the total input "
-            f"of {connection.front} is {show_shape(wanted)}{advice}",
+            f"of {socket(connection.front, connection.port)} is {show_shape(wanted)}{advice}",
             {"back": shape, "gives": made.shape, "needs": wanted},
             fix,
         )

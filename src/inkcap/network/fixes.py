@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from inkcap.drawing import Capsule, Connection, Drawing, Edit, Put, Remove
-from inkcap.network.inference import Inferred, stated_shape
+from inkcap.network.inference import Inferred, port_rank, stated_shape
 from inkcap.structures import AXES, Shape, known
-from inkcap.symbols import CAPSULES, CONNECTIONS, Attributes, complete
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, Attributes, complete
 
 
 def show(value: Any) -> str:
@@ -107,7 +107,8 @@ def mend_mismatch(
             attributes = {"kernels": target[0], "kernel": (1, 1), "stride": tuple(strides)}
             return set_connection(connection, f"make {connection.id} a 1×1 convolution", "convolution", **attributes)
     # Where several connections enter, a new size would only make another of them wrong.
-    alone = sum(other.front == capsule.id for other in drawing.connections.values()) == 1
+    entering = [other.port for other in drawing.connections.values() if other.front == capsule.id]
+    alone = entering == [MAIN_PORT]
     return resize(capsule, given, target) if alone else None
 
 
@@ -132,15 +133,17 @@ def _fit_convolution(attributes: dict[str, Any], given: tuple[int, ...], wanted:
 
 def mend_ranks(drawing: Drawing, connection: Connection) -> Edit | None:
     """Find the edit for a connection that cannot join its ends' ranks."""
-    back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
+    back, front = drawing.capsules[connection.back].output_rank, port_rank(drawing, connection)
     reshaping = CONNECTIONS["reshaping"]
-    if back.rank >= 2 and front.rank == 1 and connection.symbol == "full":
+    if front is None:
+        return None
+    if back >= 2 and front == 1 and connection.symbol == "full":
         return insert_between(drawing, connection, 1, "reshaping")
-    if back.rank == front.rank == 1:
+    if back == front == 1:
         return set_connection(connection, f"make {connection.id} a full connection", "full")
-    if back.rank == front.rank == 0:
+    if back == front == 0:
         return set_connection(connection, f"make {connection.id} an amplifying connection", "amplifying")
-    if reshaping.joins(back.rank, front.rank):
+    if reshaping.joins(back, front):
         return set_connection(connection, f"make {connection.id} a reshaping connection", "reshaping")
     return None
 

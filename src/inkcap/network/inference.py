@@ -15,12 +15,25 @@ from typing import Any, cast
 from inkcap.drawing import Connection, Drawing
 from inkcap.operations import ShapeError, Trace, Traced
 from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
-from inkcap.symbols import CAPSULES, CONNECTIONS, Attribute, CapsuleSymbol, ConnectionSymbol, Weight, complete
+from inkcap.symbols import (
+    CAPSULES,
+    CONNECTIONS,
+    MAIN_PORT,
+    Attribute,
+    CapsuleSymbol,
+    ConnectionSymbol,
+    Weight,
+    complete,
+    socket,
+)
 
 
 @dataclass
 class Inferred:
-    """All that is known of a drawing's structures and attributes."""
+    """All that is known of a drawing's structures and attributes.
+
+    A total input is named by its socket: by the capsule for the main port, ``h.label`` for another.
+    """
 
     drawing: Drawing
     total_input: dict[str, PartialShape] = field(default_factory=dict[str, PartialShape])
@@ -28,6 +41,21 @@ class Inferred:
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     connection_attributes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     dtype: dict[str, str] = field(default_factory=dict[str, str])
+    gathered: dict[str, dict[str, PartialShape]] = field(default_factory=dict[str, dict[str, PartialShape]])
+    """What each connection brings to a port that gathers, by the socket and the connection."""
+
+    def wanted(self, connection: Connection) -> PartialShape:
+        """Give what a connection's front end must be, as far as its port tells."""
+        name = socket(connection.front, connection.port)
+        total, gathered = self.total_input[name], self.gathered.get(name)
+        if gathered is None or len(gathered) == 1:
+            return total
+        return (gathered[connection.id][0], *total[1:])
+
+    def ports_of(self, capsule: str) -> dict[str, PartialShape]:
+        """Give the total inputs of all ports of a capsule, the main port first."""
+        ports = CAPSULES[self.drawing.capsules[capsule].symbol].ports
+        return {port.name: self.total_input[socket(capsule, port.name)] for port in ports}
 
 
 def stated_shape(attributes: dict[str, Any], rank: int) -> PartialShape:
@@ -58,15 +86,26 @@ def trace_connection(
     trace = Trace()
     y = trace.value(back, dtype)
     weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
-    return trace, symbol.forward(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
+    return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
 
 
 def trace_capsule(
-    symbol: CapsuleSymbol, attributes: dict[str, Any], total_input: Shape, dtype: str
+    symbol: CapsuleSymbol, attributes: dict[str, Any], total_inputs: Mapping[str, Shape], dtype: str
 ) -> tuple[Trace, Traced]:
-    """Trace what a capsule makes of its total input."""
+    """Trace what a capsule makes of the total inputs of its ports."""
     trace = Trace()
-    return trace, symbol.forward(trace.value(total_input, dtype), attributes)
+    given = {name: trace.value(shape, dtype) for name, shape in total_inputs.items()}
+    if symbol.parameters:
+        weights = symbol.parameters(total_inputs, attributes)
+        given |= {name: trace.value(weight.shape, dtype) for name, weight in weights.items()}
+    return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
+
+
+def port_rank(drawing: Drawing, connection: Connection) -> int | None:
+    """Give the rank of the port that a connection enters; nothing if its capsule has no such port."""
+    front = drawing.capsules[connection.front]
+    port = CAPSULES[front.symbol].port(connection.port)
+    return port.rank(front.rank) if port else None
 
 
 def _merge(known: PartialShape, found: PartialShape) -> PartialShape:
@@ -89,8 +128,12 @@ class Inference:
             declared = CAPSULES[capsule.symbol].attributes(capsule.rank)
             attributes = complete(declared, capsule.attributes)
             self.known.attributes[capsule.id] = attributes
+            for port in CAPSULES[capsule.symbol].ports:
+                self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
+                if port.kind == "gathers":
+                    self.known.gathered[socket(capsule.id, port.name)] = {}
             self.known.total_input[capsule.id] = stated_shape(attributes, capsule.rank)
-            self.known.output[capsule.id] = (None,) * axes_count(capsule.rank)
+            self.known.output[capsule.id] = (None,) * axes_count(capsule.output_rank)
         rank_in_order = {id: i for i, id in enumerate(order)}
         connections = [c for c in drawing.connections.values() if c.back in self.touching and c.front in self.touching]
         for connection in connections:
@@ -98,6 +141,9 @@ class Inference:
             self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
             self.touching[connection.back].append(connection)
             self.touching[connection.front].append(connection)
+            if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
+                count = axes_count(port_rank(self.drawing, connection) or 0)
+                gathered[connection.id] = (None,) * count
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
         for connection in sorted(connections, key=lambda c: rank_in_order.get(c.front, len(order))):
             self._push(connection)
@@ -120,18 +166,18 @@ class Inference:
     def _relax(self, connection: Connection) -> None:
         symbol = CONNECTIONS[connection.symbol]
         back, front = self.drawing.capsules[connection.back], self.drawing.capsules[connection.front]
-        if not symbol.joins(back.rank, front.rank) or CAPSULES[front.symbol].is_data:
+        rank = port_rank(self.drawing, connection)
+        if rank is None or not symbol.joins(back.output_rank, rank) or CAPSULES[front.symbol].is_data:
             return
         attributes = self.known.connection_attributes[connection.id]
         if symbol.solve:
-            ends = self.known.output[back.id], self.known.total_input[front.id]
-            found = symbol.solve(attributes, *ends)
+            found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
             attributes.update(found)
             if found:
                 self._push(connection)
         self._forwards(connection, symbol, attributes)
         if symbol.back:
-            self._learn_output(back.id, symbol.back(self.known.total_input[front.id], attributes))
+            self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
 
     def _forwards(self, connection: Connection, symbol: ConnectionSymbol, attributes: dict[str, Any]) -> None:
         back = filled(self.known.output[connection.back], "back")
@@ -139,14 +185,17 @@ class Inference:
             _, front = trace_connection(symbol, with_names(symbol.attributes, attributes), back, "float32")
         except ShapeError:
             return
-        self._learn_total_input(connection.front, partial(front.shape))
-
-    def _learn_total_input(self, id: str, found: PartialShape) -> None:
-        merged = _merge(self.known.total_input[id], found)
-        if merged != self.known.total_input[id]:
-            self.known.total_input[id] = merged
-            self._through_capsule(id)
-            self._wake(id)
+        name, found = socket(connection.front, connection.port), partial(front.shape)
+        if (gathered := self.known.gathered.get(name)) is not None and len(gathered[connection.id]) == len(found):
+            gathered[connection.id] = found
+            counts = [shape[0] for shape in gathered.values()]
+            whole = sum(count for count in counts if count is not None) if None not in counts else None
+            found = (whole, *found[1:])
+        merged = _merge(self.known.total_input[name], found)
+        if merged != self.known.total_input[name]:
+            self.known.total_input[name] = merged
+            self._through_capsule(connection.front)
+            self._wake(connection.front)
 
     def _learn_output(self, id: str, found: PartialShape) -> None:
         merged = _merge(self.known.output[id], found)
@@ -163,18 +212,24 @@ class Inference:
         capsule = self.drawing.capsules[id]
         symbol = CAPSULES[capsule.symbol]
         attributes = with_names(symbol.attributes(capsule.rank), self.known.attributes[id])
-        u = self.known.total_input[id]
+        before = (self.known.output[id], self.known.ports_of(id))
+        if symbol.meet:
+            for name, shape in symbol.meet(self.known.ports_of(id), self.known.attributes[id]).items():
+                self._learn(socket(id, name), shape)
         try:
-            _, y = trace_capsule(symbol, attributes, filled(u, "u"), "float32")
+            shapes = {name: filled(shape, f"{name}-") for name, shape in self.known.ports_of(id).items()}
+            _, y = trace_capsule(symbol, attributes, shapes, "float32")
         except ShapeError:
-            return
-        output = _merge(self.known.output[id], partial(y.shape))
-        if symbol.back:
-            u = _merge(u, symbol.back(output, self.known.attributes[id]))
-        changed = (output, u) != (self.known.output[id], self.known.total_input[id])
-        self.known.output[id], self.known.total_input[id] = output, u
-        if changed:
+            y = None
+        if y is not None:
+            self.known.output[id] = _merge(self.known.output[id], partial(y.shape))
+            if symbol.back:
+                self._learn(id, symbol.back(self.known.output[id], self.known.attributes[id]))
+        if before != (self.known.output[id], self.known.ports_of(id)):
             self._wake(id)
+
+    def _learn(self, name: str, found: PartialShape) -> None:
+        self.known.total_input[name] = _merge(self.known.total_input[name], found)
 
 
 def infer_dtypes(drawing: Drawing, order: tuple[str, ...], known: Inferred) -> None:

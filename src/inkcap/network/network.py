@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.network.plain import PlainFacts
 from inkcap.structures import Structure
-from inkcap.symbols import CAPSULES, CONNECTIONS, CapsuleSymbol, ConnectionSymbol
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol, ConnectionSymbol, PartSymbol
 
 PLAIN_WEIGHT, PLAIN_BIAS = "plain.weight", "plain.bias"
 """The stored weights of neurons in columns: one number a connection or neuron that trains, tied ones once."""
@@ -27,6 +27,22 @@ class WeightRecord:
     trainable: bool
     start: float | None = None
     """One number with which every element starts, instead of the initialiser."""
+    state: bool = False
+    """A state is stored with the run but never trained: the running numbers of a normalisation."""
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """A worn part with its attributes and what it stores."""
+
+    part: str
+    attributes: Mapping[str, Any]
+    weights: Mapping[str, WeightRecord]
+
+    @property
+    def record(self) -> PartSymbol:
+        """The part's record in the catalogue."""
+        return PARTS[self.part]
 
 
 @dataclass(frozen=True)
@@ -42,11 +58,27 @@ class CheckedCapsule:
     bias_kind: str
     bias: WeightRecord | None
     incoming: tuple[str, ...]
+    parts: tuple[CheckedPart, ...] = ()
+    ports: Mapping[str, Structure | None] = field(default_factory=dict[str, "Structure | None"])
+    """The total inputs of the other ports, by their names."""
+    parameters: Mapping[str, WeightRecord] = field(default_factory=dict[str, WeightRecord])
+    """The parameters that the symbol's function stores."""
 
     @property
     def record(self) -> CapsuleSymbol:
         """The symbol's record in the catalogue."""
         return CAPSULES[self.symbol]
+
+    @property
+    def title(self) -> str:
+        """The symbol's title with the parts that are worn: ``2D-ReLU + batch norm``."""
+        return " + ".join((self.record.title_of(self.rank), *(part.record.title for part in self.parts)))
+
+    @property
+    def stored(self) -> tuple[WeightRecord, ...]:
+        """What the capsule itself stores: its bias, its parameters, and those and the states of its parts."""
+        worn = (weight for part in self.parts for weight in part.weights.values())
+        return (*((self.bias,) if self.bias else ()), *self.parameters.values(), *worn)
 
 
 @dataclass(frozen=True)
@@ -63,6 +95,7 @@ class CheckedConnection:
     weights: Mapping[str, WeightRecord]
     multiply_adds: int
     tied: bool
+    port: str = MAIN_PORT
 
     @property
     def record(self) -> ConnectionSymbol:
@@ -95,19 +128,23 @@ class Network:
 
     @property
     def weights(self) -> dict[str, WeightRecord]:
-        """Every stored weight by its name in the drawing; tied ones once."""
+        """Every stored weight and parameter by its name in the drawing; tied ones once."""
         found: dict[str, WeightRecord] = {}
         for capsule in self.capsules.values():
             for connection in capsule.incoming:
                 for weight in self.connections[connection].weights.values():
                     found.setdefault(weight.name, weight)
-            if capsule.bias:
-                found[capsule.bias.name] = capsule.bias
+            found |= {weight.name: weight for weight in capsule.stored if not weight.state}
         if self.plain is not None:
             for name, count in ((PLAIN_WEIGHT, self.plain.weights), (PLAIN_BIAS, self.plain.biases)):
                 structure = Structure((count,), self.plain.dtype)
                 found[name] = WeightRecord(name, structure, "given", 1, 1, True)
         return found
+
+    @property
+    def states(self) -> dict[str, WeightRecord]:
+        """Every state by its name in the drawing: stored with a run, moved in training, never trained."""
+        return {weight.name: weight for c in self.capsules.values() for weight in c.stored if weight.state}
 
 
 def structure_of(capsule: CheckedCapsule) -> Structure:

@@ -162,8 +162,19 @@ class Report:
                 "symbol": capsule.symbol,
                 "rank": capsule.rank,
                 "total_input": show(capsule.total_input),
+                "ports": {name: show(structure) for name, structure in capsule.ports.items()},
                 "output": show(capsule.output),
                 "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
+                "parameters": {name: list(w.structure.shape) for name, w in capsule.parameters.items()},
+                "wears": [
+                    {
+                        "part": part.part,
+                        "attributes": {name: jsonable(value) for name, value in part.attributes.items()},
+                        "weights": {n: list(w.structure.shape) for n, w in part.weights.items() if not w.state},
+                        "states": {n: list(w.structure.shape) for n, w in part.weights.items() if w.state},
+                    }
+                    for part in capsule.parts
+                ],
             }
             for capsule in self.capsules.values()
             if capsule.id in self.drawing.capsules
@@ -173,6 +184,7 @@ class Report:
                 "symbol": connection.symbol,
                 "back": connection.back,
                 "front": connection.front,
+                "port": connection.port,
                 "attributes": {
                     name: jsonable(value) for name, value in connection.attributes.items() if value is not None
                 },

@@ -26,6 +26,8 @@ class Operation:
     shape: Callable[..., Shape]
     multiply_adds: Callable[..., Size] | None = None
     elementwise: bool = False
+    moded: bool = False
+    """Whether it differs between training and evaluation: its steps carry the mode as the attribute ``training``."""
 
     def __call__(self, *arguments: Traced, **attributes: Any) -> Traced:
         """Record one step in the trace of the arguments."""
@@ -38,6 +40,8 @@ class Operation:
             for argument in arguments[1:]:
                 if argument.dtype != dtype:
                     raise ShapeError(f"{self.name} takes one data type, but got {dtype} and {argument.dtype}")
+        if self.moded:
+            attributes["training"] = trace.training
         shape = self.shape(*shapes, **attributes)
         cost = self.multiply_adds(*shapes, **attributes) if self.multiply_adds else 0
         return trace.record(self, arguments, attributes, shape, dtype, cost)
@@ -76,6 +80,8 @@ class Trace:
     inputs: list[Traced] = field(default_factory=list[Traced])
     steps: list[Step] = field(default_factory=list[Step])
     count: int = 0
+    training: bool = False
+    """The mode: what is random or looks at the batch does so in training alone."""
 
     def value(self, shape: Shape, dtype: str) -> Traced:
         """Add a value that comes from outside."""

@@ -138,6 +138,45 @@ def _place(x: Shape, *, index: Sequence[int], size: Size) -> Shape:
     return (*x[:-1], size)
 
 
+def _equal(x: Shape, y: Shape) -> Shape:
+    if not compatible(x, y):
+        raise ShapeError(f"{show_shape(x)} and {show_shape(y)} cannot be multiplied element by element")
+    return tuple(a if isinstance(a, int) else b for a, b in zip(x, y, strict=True))
+
+
+def _concatenate(*parts: Shape) -> Shape:
+    first, *others = parts
+    sizes: Shape = first[1:]
+    total: Size = first[0]
+    for other in others:
+        if not compatible(sizes, other[1:]) or len(other) != len(first):
+            raise ShapeError(f"{show_shape(first)} and {show_shape(other)} cannot be laid one behind another")
+        sizes = tuple(a if isinstance(a, int) else b for a, b in zip(sizes, other[1:], strict=True))
+        total = total + other[0]
+    return (total, *sizes)
+
+
+def _repeat(x: Shape, *, before: Shape, after: Shape) -> Shape:
+    return (*before, *x, *after)
+
+
+def _groups(x: Shape, *, groups: Size, epsilon: float) -> Shape:
+    if isinstance(x[0], int) and isinstance(groups, int) and x[0] % groups:
+        raise ShapeError(f"{x[0]} channels do not divide into {groups} groups")
+    return x
+
+
+def _batch(x: Shape, mean: Shape, variance: Shape, **_: Any) -> Shape:
+    for state in (mean, variance):
+        if not compatible(state, x[:1]):
+            raise ShapeError(f"{show_shape(x)} needs {show_shape(x[:1])} running numbers, not {show_shape(state)}")
+    return x
+
+
+def _running(state: Shape, x: Shape, **_: Any) -> Shape:
+    return state
+
+
 def within_limit(shape: Shape) -> bool:
     """Tell whether a known shape has no more elements than any structure may have."""
     total = product(shape)
@@ -163,8 +202,35 @@ step = _operation("step", "1 where x ≥ 0, else 0", shape=_same, elementwise=Tr
 softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
 same = _operation("same", "x itself, as a value of its own", shape=_same, elementwise=True)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
+multiply = _operation("multiply", "x·y, element by element", shape=_equal, elementwise=True)
+concatenate = _operation("concatenate", "x, y, … one behind another along the first axis", shape=_concatenate)
+repeat = _operation("repeat", "x over and over along new axes before and after its own", shape=_repeat)
+largest = _operation("largest", "1 at the largest number of a vector, the first if equal, else 0", shape=_same)
+normalise = _operation("normalise", "(x − mean)/√(variance + ε) over each group of channels of a sample", shape=_groups)
+normalise_batch = _operation(
+    "normalise_batch",
+    "(x − mean)/√(variance + ε) for each channel: over the batch in training, by running numbers else",
+    shape=_batch,
+    moded=True,
+)
+move_mean = _operation("move_mean", "a running mean after one more training batch x", shape=_running, moded=True)
+move_variance = _operation(
+    "move_variance", "a running variance after one more training batch x", shape=_running, moded=True
+)
+random_mask = _operation(
+    "random_mask", "zeros and ones drawn at random in the shape of x; a constant in evaluation", shape=_same, moded=True
+)
 
-FLOATING_ONLY = frozenset(VOCABULARY) - {"add", "flip", "reshape", "same", "take", "cast"}
+FLOATING_ONLY = frozenset(VOCABULARY) - {
+    "add",
+    "concatenate",
+    "flip",
+    "multiply",
+    "reshape",
+    "same",
+    "take",
+    "cast",
+}
 
 
 def takes_dtype(operation: Operation, dtype: str) -> bool:

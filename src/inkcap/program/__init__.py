@@ -2,7 +2,7 @@
 
 from inkcap.program.layers import Layer, Lowered, lower_to_layers
 from inkcap.program.naming import MODULE_NAMES, RESERVED, Identifiers, class_name, identifier
-from inkcap.program.program import Program, lower_to_steps
+from inkcap.program.program import Program, WornPart, lower_to_steps
 
 __all__ = [
     "MODULE_NAMES",
@@ -11,6 +11,7 @@ __all__ = [
     "Layer",
     "Lowered",
     "Program",
+    "WornPart",
     "class_name",
     "identifier",
     "lower_to_layers",

@@ -1,27 +1,31 @@
-"""Lowering to layers: connection + bias become the ``nn.Conv2d`` and ``nn.Linear`` that a person would write."""
+"""Lowering to layers: connections, biases and worn parts become the ``nn.Conv2d`` … that a person would write."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from inkcap.operations import Step
 from inkcap.program.naming import Identifiers
-from inkcap.program.program import Program
+from inkcap.program.program import Program, WornPart
 
-LayerKind = Literal["Conv2d", "Linear"]
+LayerKind = Literal["Conv2d", "Linear", "part"]
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer that holds a weight and maybe a bias."""
+    """A layer of torch.nn: it holds a weight and maybe a bias, or it is a worn part."""
 
     kind: LayerKind
     identifier: str
     step: Step
-    weight: str
-    bias: str | None
-    weight_shape: tuple[int, ...]
+    argument: int
+    """The value that it is called with."""
+    held: Mapping[str, str]
+    """The names in the drawing of what it holds, by the layer's own names: ``weight``, ``bias``, ``running_mean``."""
+    weight_shape: tuple[int, ...] = ()
+    worn: WornPart | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class Lowered:
     """Layers by the value that they make."""
     aliases: dict[int, int]
     """Values that are another value: a sum whose bias a layer has already added."""
+    inside: set[int] = field(default_factory=set[int])
+    """Values that a layer makes on the way: nothing else uses them."""
     parameters: dict[str, str] = field(default_factory=dict[str, str])
     """Weights that no layer holds: drawing name to identifier."""
     names: dict[str, str] = field(default_factory=dict[str, str])
@@ -66,20 +72,31 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
             kind = "Linear" if step.operation.name == "matmul" else "Conv2d"
             alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
             name = identifiers.fresh(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
-            lowered.layers[step.target] = Layer(kind, name, step, weight_of[weight], None, shapes[weight])
+            argument = step.arguments[1 if kind == "Linear" else 0]
+            held = {"weight": weight_of[weight]}
+            lowered.layers[step.target] = Layer(kind, name, step, argument, held, shapes[weight])
     for step in program.trace.steps:
         if step.operation.name == "bias":
             _merge_bias(step, lowered, users, producers, weight_of)
-    held = {name for layer in lowered.layers.values() for name in (layer.weight, layer.bias) if name}
+    _add_parts(lowered, producers, identifiers)
+    held = {name for layer in lowered.layers.values() for name in layer.held.values()}
     for name in program.weights:
         if name not in held:
             lowered.parameters[name] = identifiers.fresh(name.replace(".", "_"))
             lowered.names[name] = lowered.parameters[name]
     for layer in lowered.layers.values():
-        lowered.names[layer.weight] = f"{layer.identifier}.weight"
-        if layer.bias:
-            lowered.names[layer.bias] = f"{layer.identifier}.bias"
+        lowered.names.update({name: f"{layer.identifier}.{own}" for own, name in layer.held.items()})
     return lowered
+
+
+def _add_parts(lowered: Lowered, producers: dict[int, Step], identifiers: Identifiers) -> None:
+    for target, worn in lowered.program.worn.items():
+        own = {name: weight.name for name, weight in worn.part.weights.items()}
+        held = {worn.part.record.held[name]: stored for name, stored in own.items()}
+        name = identifiers.fresh(f"{worn.capsule}_{worn.part.part}")
+        layer = Layer("part", name, producers[target], worn.argument.number, held, worn=worn)
+        lowered.layers[target] = layer
+        lowered.inside.update(worn.inside)
 
 
 def _needed(program: Program, returned: tuple[int, ...]) -> tuple[Step, ...]:
@@ -109,7 +126,7 @@ def _merge_bias(
     while len(users[value]) == 1:
         layer = lowered.layers.get(value)
         if layer is not None and _takes_bias(layer, step) and len(users[bias]) == 1:
-            lowered.layers[value] = replace(layer, bias=weight_of[bias])
+            lowered.layers[value] = replace(layer, held={**layer.held, "bias": weight_of[bias]})
             lowered.aliases[step.target] = total
             return
         producer = producers.get(value)
@@ -119,4 +136,4 @@ def _merge_bias(
 
 
 def _takes_bias(layer: Layer, step: Step) -> bool:
-    return layer.bias is None and (layer.kind == "Linear" or step.attributes["per"] == "channel")
+    return "bias" not in layer.held and (layer.kind == "Linear" or step.attributes["per"] == "channel")

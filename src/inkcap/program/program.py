@@ -4,71 +4,145 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from inkcap.network import Network, WeightRecord
+from inkcap.network import CheckedCapsule, CheckedPart, Network, WeightRecord
 from inkcap.operations import Trace, Traced
 from inkcap.operations import vocabulary as op
+from inkcap.symbols import MAIN_PORT, socket
+
+
+@dataclass(frozen=True)
+class WornPart:
+    """Where a worn part stands in a program: what it takes, and the steps on the way to what it makes."""
+
+    capsule: str
+    part: CheckedPart
+    argument: Traced
+    inside: tuple[int, ...]
+    """The values that it makes before its last one."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """The steps of a network in order, with what each value of the trace stands for."""
+    """The steps of a network in order, with what each value of the trace stands for.
+
+    A step that differs between training and evaluation carries the mode, so a program is for one of the two; both
+    have the same steps under the same numbers.
+    """
 
     network: Network
     trace: Trace
-    inputs: dict[str, int]
+    inputs: dict[str, int] = field(default_factory=dict[str, int])
     """The value of every data capsule."""
-    weights: dict[str, int]
-    """The value of every stored weight, by its name in the drawing."""
-    total_inputs: dict[str, int]
-    """U_H of every capsule."""
-    outputs: dict[str, int]
+    weights: dict[str, int] = field(default_factory=dict[str, int])
+    """The value of every stored weight and parameter, by its name in the drawing."""
+    states: dict[str, int] = field(default_factory=dict[str, int])
+    """The value of every state, by its name in the drawing."""
+    moved: dict[str, int] = field(default_factory=dict[str, int])
+    """The value of every state after the step; in evaluation it is the state itself."""
+    total_inputs: dict[str, int] = field(default_factory=dict[str, int])
+    """U_H of every capsule by its id, and of its other ports as ``h.label``."""
+    arguments: dict[str, int] = field(default_factory=dict[str, int])
+    """What the capsule's function is applied to: U_H, or what a worn normalisation makes of it."""
+    outputs: dict[str, int] = field(default_factory=dict[str, int])
     """Y_H of every capsule."""
     owners: dict[int, str] = field(default_factory=dict[int, str])
     """The capsule to which the value of a step belongs."""
+    worn: dict[int, WornPart] = field(default_factory=dict[int, WornPart])
+    """The worn parts by the value that they make."""
 
     def returned(self, returns: dict[str, str] | None = None) -> tuple[int, ...]:
-        """Give the values that the network's outputs return: Y, or U where ``returns`` says so."""
+        """Give the values that the network's outputs return: Y, or where ``returns`` says so what the function takes.
+
+        That is U, unless the capsule wears a normalisation.
+        """
         wanted = returns or {}
-        return tuple((self.total_inputs if wanted.get(id) == "U" else self.outputs)[id] for id in self.network.outputs)
+        return tuple((self.arguments if wanted.get(id) == "U" else self.outputs)[id] for id in self.network.outputs)
 
 
-def lower_to_steps(network: Network, *, apart: bool = False) -> Program:
-    """Trace a whole network: for every capsule U = Σ W⊗Y + B, then Y = cap(U).
+def lower_to_steps(network: Network, *, training: bool = False, apart: bool = False) -> Program:
+    """Trace a whole network: for every capsule U = Σ W⊗Y + B, then Y = cap(U), with the parts that it wears.
 
     A transfer gives U the very value that another capsule has as its Y. With ``apart`` every U is a value of its own,
     so that δ = ∂L/∂U means one capsule alone.
     """
-    program = Program(network, Trace(), {}, {}, {}, {})
-    trace = program.trace
-    values: dict[str, Traced] = {}
-    weights: dict[str, Traced] = {}
+    return _Lowering(network, training, apart).run()
 
-    def weight_value(weight: WeightRecord) -> Traced:
-        if weight.name not in weights:
-            weights[weight.name] = trace.value(weight.structure.shape, weight.structure.dtype)
-            program.weights[weight.name] = weights[weight.name].number
-        return weights[weight.name]
 
-    for capsule in network.capsules.values():
-        first_step = len(trace.steps)
-        total: Traced | None = None
-        for id in capsule.incoming:
-            connection = network.connections[id]
-            stored = {name: weight_value(weight) for name, weight in connection.weights.items()}
-            brought = connection.record.forward(values[connection.back], stored, connection.attributes)
-            total = brought if total is None else op.add(total, brought)
-        if total is None:
+class _Lowering:
+    def __init__(self, network: Network, training: bool, apart: bool) -> None:
+        self.network, self.apart = network, apart
+        self.trace = Trace(training=training)
+        self.program = Program(network, self.trace)
+        self.values: dict[str, Traced] = {}
+        self.stored: dict[str, Traced] = {}
+
+    def run(self) -> Program:
+        for capsule in self.network.capsules.values():
+            first_step = len(self.trace.steps)
+            total = self._own(self._total_input(capsule))
+            given = {port: self._own(self._brought(capsule, port)) for port in capsule.ports}
+            for port, value in {MAIN_PORT: total, **given}.items():
+                self.program.total_inputs[socket(capsule.id, port)] = value.number
+            given |= {name: self._value(weight) for name, weight in capsule.parameters.items()}
+            argument = self._wear(capsule, total, "before")
+            self.program.arguments[capsule.id] = argument.number
+            made = self._wear(capsule, capsule.record.forward(argument, given, capsule.attributes), "after")
+            self.values[capsule.id] = made
+            self.program.outputs[capsule.id] = made.number
+            for step in self.trace.steps[first_step:]:
+                self.program.owners[step.target] = capsule.id
+        return self.program
+
+    def _own(self, total: Traced) -> Traced:
+        """Make a total input a value of its own, where it is another capsule's output or total input."""
+        taken = {*self.program.outputs.values(), *self.program.total_inputs.values()}
+        return op.same(total) if self.apart and total.number in taken else total
+
+    def _total_input(self, capsule: CheckedCapsule) -> Traced:
+        if capsule.incoming:
+            total = self._brought(capsule, MAIN_PORT)
+        else:
             assert capsule.total_input is not None
-            total = trace.value(capsule.total_input.shape, capsule.total_input.dtype)
-            program.inputs[capsule.id] = total.number
+            total = self.trace.value(capsule.total_input.shape, capsule.total_input.dtype)
+            self.program.inputs[capsule.id] = total.number
         if capsule.bias is not None:
             per = "channel" if capsule.bias_kind == "channel" else "element"
-            total = op.bias(total, weight_value(capsule.bias), per=per)
-        if apart and total.number in program.outputs.values():
-            total = op.same(total)
-        values[capsule.id] = capsule.record.forward(total, capsule.attributes)
-        program.total_inputs[capsule.id] = total.number
-        program.outputs[capsule.id] = values[capsule.id].number
-        for step in trace.steps[first_step:]:
-            program.owners[step.target] = capsule.id
-    return program
+            total = op.bias(total, self._value(capsule.bias), per=per)
+        return total
+
+    def _brought(self, capsule: CheckedCapsule, port_name: str) -> Traced:
+        port = capsule.record.port(port_name)
+        assert port is not None
+        brought: list[Traced] = []
+        for connection in (self.network.connections[id] for id in capsule.incoming):
+            if connection.port == port_name:
+                weights = {name: self._value(weight) for name, weight in connection.weights.items()}
+                brought.append(connection.record.weigh(self.values[connection.back], weights, connection.attributes))
+        if port.kind == "gathers" and len(brought) > 1:
+            return op.concatenate(*brought)
+        total, *rest = brought
+        for part in rest:
+            total = op.add(total, part)
+        return total
+
+    def _wear(self, capsule: CheckedCapsule, x: Traced, place: str) -> Traced:
+        for part in capsule.parts:
+            if part.record.place != place:
+                continue
+            given = {name: self._value(weight) for name, weight in part.weights.items()}
+            first = len(self.trace.steps)
+            made = part.record.forward(x, given, part.attributes)
+            inside = tuple(step.target for step in self.trace.steps[first:-1])
+            self.program.worn[made.number] = WornPart(capsule.id, part, x, inside)
+            if part.record.update:
+                for name, value in part.record.update(x, given, part.attributes).items():
+                    self.program.moved[part.weights[name].name] = value.number
+            x = made
+        return x
+
+    def _value(self, weight: WeightRecord) -> Traced:
+        if weight.name not in self.stored:
+            value = self.trace.value(weight.structure.shape, weight.structure.dtype)
+            self.stored[weight.name] = value
+            (self.program.states if weight.state else self.program.weights)[weight.name] = value.number
+        return self.stored[weight.name]

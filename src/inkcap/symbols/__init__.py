@@ -4,22 +4,31 @@ from inkcap.symbols.attributes import Attribute, Attributes, complete, jsonable
 from inkcap.symbols.catalogue import (
     CAPSULES,
     CONNECTIONS,
+    PARTS,
     UnknownSymbol,
     capsule_symbol,
     connection_symbol,
     parse_face,
+    part_symbol,
     suggest,
+    worn_in_face,
 )
-from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph, Problem, Refusal, Sample, Symbol, Weight
+from inkcap.symbols.part import PartSymbol, Symbol
+from inkcap.symbols.port import MAIN_PORT, Port, socket
+from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph, Problem, Refusal, Sample, Weight
 
 __all__ = [
     "CAPSULES",
     "CONNECTIONS",
+    "MAIN_PORT",
+    "PARTS",
     "Attribute",
     "Attributes",
     "CapsuleSymbol",
     "ConnectionSymbol",
     "Glyph",
+    "PartSymbol",
+    "Port",
     "Problem",
     "Refusal",
     "Sample",
@@ -31,5 +40,8 @@ __all__ = [
     "connection_symbol",
     "jsonable",
     "parse_face",
+    "part_symbol",
+    "socket",
     "suggest",
+    "worn_in_face",
 ]

@@ -3,44 +3,44 @@
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.symbols.attributes import Attributes
-from inkcap.symbols.symbol import CapsuleSymbol, Glyph, Refusal, Sample, keep_shape
+from inkcap.symbols.symbol import CapsuleSymbol, Given, Glyph, Refusal, Sample, keep_shape
 
 ALL_RANKS = (0, 1, 2, 3)
 ELEMENTWISE_SAMPLES = (Sample({}, ()), Sample({}, (5,)), Sample({}, (2, 3, 4)), Sample({}, (2, 2, 3, 2)))
 NOT_FLOATING = (Refusal({}, (3,), "not-floating", dtype="int64"),)
 
 
-def data(u: Traced, attributes: Attributes) -> Traced:
+def data(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """An input of the network: it holds the data as they come, Y = X."""
     return u
 
 
-def identical(u: Traced, attributes: Attributes) -> Traced:
+def identical(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Gives its total input unchanged, Y = U."""
     return u
 
 
-def relu(u: Traced, attributes: Attributes) -> Traced:
+def relu(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Keeps what is positive and sets the rest to zero, element by element."""
     return op.relu(u)
 
 
-def sigmoid(u: Traced, attributes: Attributes) -> Traced:
+def sigmoid(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Squeezes every element between 0 and 1."""
     return op.sigmoid(u)
 
 
-def tanh(u: Traced, attributes: Attributes) -> Traced:
+def tanh(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Squeezes every element between −1 and 1."""
     return op.tanh(u)
 
 
-def step(u: Traced, attributes: Attributes) -> Traced:
+def step(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Gives 1 where the total input is at least 0, else 0: the neuron of McCulloch and Pitts."""
     return op.step(u)
 
 
-def softmax(u: Traced, attributes: Attributes) -> Traced:
+def softmax(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Turns scores into probabilities that sum to one: over a vector, or over the channels at every position."""
     return op.softmax(u, axis=-len(u.shape))
 

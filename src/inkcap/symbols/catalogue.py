@@ -7,13 +7,15 @@ import re
 from typing import Any
 
 from inkcap.structures import InkcapError
-from inkcap.symbols import capsules, connections, convolutional, downsampling, sparse
+from inkcap.symbols import capsules, connections, convolutional, downsampling, dropout, normalisation, ported, sparse
+from inkcap.symbols.part import PartSymbol
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol
 
-CAPSULES: dict[str, CapsuleSymbol] = {s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS)}
+CAPSULES: dict[str, CapsuleSymbol] = {s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS, *ported.SYMBOLS)}
 CONNECTIONS: dict[str, ConnectionSymbol] = {
     s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS, *sparse.SYMBOLS)
 }
+PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *dropout.SYMBOLS)}
 
 FACE = re.compile(r"(?:(?P<rank>[0-3])[dD]-)?(?P<id>[a-z][a-z0-9-]*)(?P<neuron> neuron)?")
 
@@ -42,14 +44,27 @@ def connection_symbol(name: str) -> ConnectionSymbol:
     return CONNECTIONS[name]
 
 
+def part_symbol(name: str) -> PartSymbol:
+    """Find a worn part by its id."""
+    if name not in PARTS:
+        raise UnknownSymbol(f"there is no part {name!r} to wear; {suggest(name, PARTS)}")
+    return PARTS[name]
+
+
 def parse_face(face: str) -> tuple[str, int]:
     """Read a face such as ``2D-relu`` or ``relu neuron`` as the symbol's id and its rank."""
     match = FACE.fullmatch(face.strip().lower())
     if match is None or (match["rank"] is None) == (match["neuron"] is None):
         raise UnknownSymbol(f"{face!r} is not a capsule symbol with its rank; write it like 2D-relu or relu neuron")
-    symbol = capsule_symbol(match["id"])
+    symbol = CAPSULES["identical"] if match["id"] in PARTS else capsule_symbol(match["id"])
     rank = 0 if match["neuron"] else int(match["rank"])
     if rank not in symbol.ranks:
         faces = ", ".join(symbol.title_of(r) for r in symbol.ranks)
         raise UnknownSymbol(f"there is no {symbol.title_of(rank)} capsule; there are {faces}")
     return symbol.id, rank
+
+
+def worn_in_face(face: str) -> str:
+    """Give the part of a face such as ``2D-batch-norm``, an identical capsule that wears it; else an empty text."""
+    match = FACE.fullmatch(face.strip().lower())
+    return match["id"] if match and match["id"] in PARTS else ""

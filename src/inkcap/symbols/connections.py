@@ -12,8 +12,9 @@ from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.symbol import (
     INITIALISER_ATTRIBUTE,
     SAME_RANKS,
-    TRAINABLE_ATTRIBUTE,
+    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
+    Given,
     Problem,
     Refusal,
     Sample,
@@ -22,30 +23,30 @@ from inkcap.symbols.symbol import (
 )
 
 
-def transfer(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def transfer(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Carries the back end unchanged; no weight is stored, the identity is only its meaning."""
     return op.cast(y, dtype=attributes["cast"]) if attributes["cast"] else y
 
 
-def reshaping(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def reshaping(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Lays the same numbers out in another shape: channel by channel, row by row (Eq. 26)."""
     shape = attributes["shape"]
     return op.reshape(y, shape=(product(y.shape),) if shape is None else shape)
 
 
-def full(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def full(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies the back end by a matrix: every element enters every element."""
-    return op.matmul(weights["weight"], y)
+    return op.matmul(given["weight"], y)
 
 
-def scale(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def scale(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies the back end by one number, by one per channel, or element by element."""
-    return op.scale(y, weights["weight"], per=attributes["per"] if len(y.shape) > 1 else _of_vector(attributes))
+    return op.scale(y, given["weight"], per=attributes["per"] if len(y.shape) > 1 else _of_vector(attributes))
 
 
-def amplifying(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def amplifying(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies a scalar by the strength w."""
-    return op.scale(y, weights["weight"], per="one")
+    return op.scale(y, given["weight"], per="one")
 
 
 def _solve_reshaping(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
@@ -175,7 +176,7 @@ FULL = ConnectionSymbol(
         Attribute("height", "size", "Rows M of the matrix: the dimension of the front end.", letter="M"),
         Attribute("width", "size", "Columns N of the matrix: the dimension of the back end.", letter="N"),
         INITIALISER_ATTRIBUTE,
-        TRAINABLE_ATTRIBUTE,
+        *WEIGHT_ATTRIBUTES,
     ),
     samples=(Sample({"height": 3}, (4,)), Sample({}, (2,), front=(5,))),
     refusals=(
@@ -211,7 +212,7 @@ SCALE = ConnectionSymbol(
             default="ones",
             choices=("uniform", "normal", "zeros", "ones"),
         ),
-        TRAINABLE_ATTRIBUTE,
+        *WEIGHT_ATTRIBUTES,
     ),
     samples=(Sample({}, (3,)), Sample({"per": "channel"}, (2, 3, 2)), Sample({"per": "element"}, (2, 2, 2))),
     refusals=(
@@ -240,7 +241,7 @@ AMPLIFYING = ConnectionSymbol(
             default="uniform",
             choices=("uniform", "normal", "zeros", "ones"),
         ),
-        TRAINABLE_ATTRIBUTE,
+        *WEIGHT_ATTRIBUTES,
     ),
     samples=(Sample({}, ()), Sample({"strength": 2.5, "arrow": False}, ())),
     refusals=(Refusal({}, (1,), "rank-mismatch", front_rank=0),),

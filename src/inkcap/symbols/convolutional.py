@@ -12,8 +12,9 @@ from inkcap.structures import PartialShape, Shape, product
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.symbol import (
     INITIALISER_ATTRIBUTE,
-    TRAINABLE_ATTRIBUTE,
+    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
+    Given,
     Problem,
     Refusal,
     Sample,
@@ -21,13 +22,13 @@ from inkcap.symbols.symbol import (
 )
 
 
-def convolution(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def convolution(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Slides k kernels of m×n over the back end and sums over its channels.
 
     ``flip`` turns the kernels by 180°: then it is the paper's convolution (Eq. 24); without it, it is the
     cross-correlation that every framework computes.
     """
-    kernel = weights["weight"]
+    kernel = given["weight"]
     if attributes["flip"]:
         kernel = op.flip(kernel, axes=2)
     return op.convolve(
@@ -153,7 +154,7 @@ CONVOLUTION = ConnectionSymbol(
         Attribute("groups", "size", "Groups of channels that are convolved apart.", default=1),
         Attribute("flip", "flag", "Turn kernels by 180° (the paper's ∗) before sliding them.", default=False),
         INITIALISER_ATTRIBUTE,
-        TRAINABLE_ATTRIBUTE,
+        *WEIGHT_ATTRIBUTES,
     ),
     samples=(
         Sample({"kernels": 3, "kernel": (2, 3)}, (2, 4, 5)),

@@ -6,10 +6,11 @@ from typing import Any
 
 from inkcap.structures import AXES, named, show_shape
 from inkcap.symbols.attributes import Attribute, jsonable
-from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol
+from inkcap.symbols.part import PartSymbol, Symbol
+from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph
 
 
-def describe(symbol: CapsuleSymbol | ConnectionSymbol) -> dict[str, Any]:
+def describe(symbol: Symbol) -> dict[str, Any]:
     """Describe a symbol as JSON."""
     common: dict[str, Any] = {
         "id": symbol.id,
@@ -26,21 +27,40 @@ def describe(symbol: CapsuleSymbol | ConnectionSymbol) -> dict[str, Any]:
             "joins": [list(pair) for pair in symbol.ranks],
             "attributes": [_attribute(a) for a in symbol.attributes],
         }
+    if isinstance(symbol, PartSymbol):
+        return {
+            **common,
+            "kind": "part",
+            "title": symbol.title,
+            "place": symbol.place,
+            "ranks": list(symbol.ranks),
+            "glyph": _glyph(symbol.glyph),
+            "attributes": [_attribute(a) for a in symbol.attributes],
+        }
     return {
         **common,
         "kind": "capsule",
         "title": ", ".join(symbol.title_of(rank) for rank in symbol.ranks),
         "family": symbol.family,
         "ranks": list(symbol.ranks),
-        "glyph": {
-            "path": symbol.glyph.path,
-            "ink": symbol.glyph.ink,
-            "wash": symbol.glyph.wash,
-            "filled": symbol.glyph.filled,
-        },
+        "glyph": _glyph(symbol.glyph),
+        "output_ranks": {str(rank): symbol.output_rank(rank) for rank in symbol.ranks},
+        "ports": [
+            {
+                "name": port.name,
+                "help": port.help,
+                "kind": port.kind,
+                "ranks": {str(rank): port.rank(rank) for rank in symbol.ranks},
+            }
+            for port in symbol.ports
+        ],
         "attributes": [_attribute(a) for a in _all_attributes(symbol)],
         "faces": {str(rank): [a.name for a in symbol.attributes(rank)] for rank in symbol.ranks},
     }
+
+
+def _glyph(glyph: Glyph) -> dict[str, Any]:
+    return {"path": glyph.path, "ink": glyph.ink, "wash": glyph.wash, "filled": glyph.filled}
 
 
 def _all_attributes(symbol: CapsuleSymbol) -> list[Attribute]:

@@ -8,10 +8,10 @@ from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes
-from inkcap.symbols.symbol import CapsuleSymbol, Glyph, Problem, Refusal, Sample
+from inkcap.symbols.symbol import CapsuleSymbol, Given, Glyph, Problem, Refusal, Sample
 
 
-def downsampling(u: Traced, attributes: Attributes) -> Traced:
+def downsampling(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Keeps the largest number of every window λ×τ, matrix by matrix."""
     return op.window_max(
         u,

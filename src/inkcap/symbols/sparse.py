@@ -12,9 +12,9 @@ from inkcap.structures import Shape
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.connections import back_of_matrix, solve_matrix
 from inkcap.symbols.symbol import (
-    INITIALISER_ATTRIBUTE,
-    TRAINABLE_ATTRIBUTE,
+    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
+    Given,
     Problem,
     Refusal,
     Sample,
@@ -22,9 +22,9 @@ from inkcap.symbols.symbol import (
 )
 
 
-def sparse(y: Traced, weights: Mapping[str, Traced], attributes: Attributes) -> Traced:
+def sparse(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies the back end by a matrix of which only the listed entries exist; entries may share a number."""
-    strengths = weights["weight"]
+    strengths = given["weight"]
     if attributes["share"]:
         strengths = op.take(strengths, index=attributes["share"])
     entries = op.scale(op.take(y, index=attributes["columns"]), strengths, per="element")
@@ -112,8 +112,7 @@ SPARSE = ConnectionSymbol(
             "Which number of the weight each entry uses, counted from 0; left empty, each has its own.",
             default=(),
         ),
-        INITIALISER_ATTRIBUTE,
-        TRAINABLE_ATTRIBUTE,
+        *WEIGHT_ATTRIBUTES,
     ),
     samples=(
         Sample({"height": 3, **_ENTRIES}, (4,)),

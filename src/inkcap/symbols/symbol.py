@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 from inkcap.operations import Traced
-from inkcap.structures import AXES, PartialShape, Shape
+from inkcap.operations import vocabulary as op
+from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.port import MAIN, Port
+from inkcap.symbols.stated import BIAS_ATTRIBUTE, DTYPE_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE, size_attributes
 
 BiasKind = Literal["none", "channel", "full"]
+
+Given = Mapping[str, Traced]
+"""What a forward function is given by name beside what enters it: weights, parameters, states, other ports."""
+Forward = Callable[[Traced, Given, Attributes], Traced]
+"""The one signature of the catalogue: what enters, what is given by name, the attributes."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +33,15 @@ class Glyph:
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight that a connection stores: its shape and the numbers that its initialiser needs."""
+    """A weight that a connection, a capsule or a worn part stores: its shape and how it starts."""
 
     shape: Shape
-    fan_in: Any
-    fan_out: Any
+    fan_in: Any = 1
+    fan_out: Any = 1
+    initialiser: str = ""
+    """How it starts; empty where the connection's attribute says it."""
+    state: bool = False
+    """A state is stored with the run but never trained: the running numbers of a normalisation."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,8 @@ class Sample:
     front: tuple[int, ...] | None = None
     """The front end's shape, for connections whose weight is solved from it."""
     dtype: str = "float64"
+    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """What enters the other ports of a capsule."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +67,7 @@ class Refusal:
     front: tuple[int, ...] | None = None
     front_rank: int | None = None
     dtype: str = "float64"
+    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
 
 def keep_shape(front: PartialShape, attributes: Attributes) -> PartialShape:
@@ -60,41 +75,14 @@ def keep_shape(front: PartialShape, attributes: Attributes) -> PartialShape:
     return front
 
 
-SIZE_HELP = {
-    "dimension": ("M", "Number of elements of the vector (dimension M)."),
-    "depth": ("D", "Number of layers of the volume (depth D)."),
-    "height": ("M", "Number of rows of each matrix (height M)."),
-    "width": ("N", "Number of columns of each matrix (width N)."),
-    "channels": ("d", "Number of matrices in the array (channel number d)."),
-}
-
-
-def size_attributes(rank: int) -> tuple[Attribute, ...]:
-    """Give the attributes that state the size of a capsule's total input, by rank; the paper's M, N, d."""
-    return tuple(
-        Attribute(name, "size", SIZE_HELP[name][1], inferred=True, letter=SIZE_HELP[name][0]) for name in AXES[rank]
-    )
-
-
-DTYPE_ATTRIBUTE = Attribute(
-    "dtype", "dtype", "Data type T of the numbers; the drawing's own when left empty.", inferred=True, letter="T"
-)
-BIAS_ATTRIBUTE = Attribute(
-    "bias",
-    "choice",
-    "Bias B: none, one number per channel, or one per element. Left empty, a capsule that some weighted "
-    "connection enters gets one per channel (2D, 3D) or per element (neuron, 1D); any other gets none.",
-    inferred=True,
-    letter="B",
-    choices=("none", "channel", "full"),
-)
-NEURON_BIAS_ATTRIBUTE = Attribute("b", "number", "Bias b with which the neuron starts.", default=0, letter="b")
-
-
 @final
 @dataclass(frozen=True)
 class CapsuleSymbol:
-    """A capsule symbol: Y = cap(U), one function with a face for every rank."""
+    """A capsule symbol: Y = cap(U¹, …, Uᵖ; θ), one function with a face for every rank.
+
+    With the one summing port that every symbol has unless it declares others, and without parameters θ, it is the
+    paper's Y = cap(U).
+    """
 
     id: str
     title: str
@@ -102,7 +90,7 @@ class CapsuleSymbol:
     ranks: tuple[int, ...]
     glyph: Glyph
     formula: str
-    forward: Callable[[Traced, Attributes], Traced]
+    forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
     own_attributes: tuple[Attribute, ...] = ()
@@ -111,7 +99,16 @@ class CapsuleSymbol:
     """A data capsule is an input: nothing may enter it, and it has no bias."""
     scores_from_input: bool = False
     """A loss that reads logits takes this capsule's U, because the function only turns them into probabilities."""
+    ports: tuple[Port, ...] = (MAIN,)
+    """Where connections enter, the main port first. The others' total inputs are given to forward by their names."""
+    parameters: Callable[[Mapping[str, Shape], Attributes], Mapping[str, Weight]] | None = None
+    """The parameters θ that it stores, from the shapes of all ports; forward is given them by their names."""
+    output_ranks: Mapping[int, int] = field(default_factory=dict[int, int])
+    """The rank of the output by the capsule's rank, where the function changes it."""
     back: Callable[[PartialShape, Attributes], PartialShape] | None = None
+    """Find the main port's total input from the output, as far as it can be solved."""
+    meet: Callable[[Mapping[str, PartialShape], Attributes], Mapping[str, PartialShape]] | None = None
+    """Find what the total inputs of several ports tell of one another."""
     problem: Callable[[Shape, Attributes], Problem | None] | None = None
     """Find what is wrong with a total input of this shape, beyond what the operations refuse."""
 
@@ -120,12 +117,25 @@ class CapsuleSymbol:
         """Give the first line of the documentation."""
         return (self.forward.__doc__ or "").strip().splitlines()[0]
 
+    @property
+    def has_bias(self) -> bool:
+        """Tell whether a bias can be added to the total input: it is a sum, and does not come from outside."""
+        return not self.is_data and self.ports[0].kind == "sums"
+
     def attributes(self, rank: int) -> tuple[Attribute, ...]:
         """Give all attributes of the face of this rank, the paper's first."""
-        bias: tuple[Attribute, ...] = () if self.is_data else (BIAS_ATTRIBUTE,)
-        if rank == 0 and not self.is_data:
+        bias: tuple[Attribute, ...] = (BIAS_ATTRIBUTE,) if self.has_bias else ()
+        if rank == 0 and self.has_bias:
             bias = (BIAS_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE)
         return (*size_attributes(rank), *self.own_attributes, DTYPE_ATTRIBUTE, *bias)
+
+    def port(self, name: str) -> Port | None:
+        """Find a port by its name."""
+        return next((port for port in self.ports if port.name == name), None)
+
+    def output_rank(self, rank: int) -> int:
+        """Give the rank of what a capsule of this rank gives."""
+        return self.output_ranks.get(rank, rank)
 
     def title_of(self, rank: int) -> str:
         """Give the title as the paper prints it: ``2D-ReLU``, ``ReLU neuron``."""
@@ -153,7 +163,7 @@ class ConnectionSymbol:
     mark: str
     """The sign on the line: ∗ → ◁ × ·"""
     formula: str
-    forward: Callable[[Traced, Mapping[str, Traced], Attributes], Traced]
+    forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
     attributes: tuple[Attribute, ...] = ()
@@ -178,8 +188,19 @@ class ConnectionSymbol:
         """Tell whether it can join ends of these ranks."""
         return (back_rank, front_rank) in self.ranks
 
+    def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
+        """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""
+        probability = attributes.get(DROPCONNECT_ATTRIBUTE.name)
+        if probability:
+            weights = {name: _masked(weight, probability) for name, weight in weights.items()}
+        return self.forward(y, weights, attributes)
 
-Symbol = CapsuleSymbol | ConnectionSymbol
+
+def _masked(weight: Traced, probability: float) -> Traced:
+    mask = op.random_mask(weight, probability=probability, per="element", inverted=False)
+    return op.multiply(weight, mask)
+
+
 SAME_RANKS = ((0, 0), (1, 1), (2, 2), (3, 3))
 
 INITIALISER_ATTRIBUTE = Attribute(
@@ -192,3 +213,15 @@ INITIALISER_ATTRIBUTE = Attribute(
     choices=("auto", "uniform", "he", "glorot", "normal", "zeros", "ones"),
 )
 TRAINABLE_ATTRIBUTE = Attribute("trainable", "flag", "Whether training changes the weight.", default=True)
+DROPCONNECT_ATTRIBUTE = Attribute(
+    "dropconnect",
+    "number",
+    "Probability p with which dropconnect sets a number of the weight to zero, drawn anew for every batch in training; "
+    "in evaluation the weight counts 1−p.",
+    default=0,
+    minimum=0,
+    maximum=0.99,
+    letter="p",
+)
+WEIGHT_ATTRIBUTES = (TRAINABLE_ATTRIBUTE, DROPCONNECT_ATTRIBUTE)
+"""What every connection with a weight states of it."""

@@ -25,6 +25,8 @@ class Batches:
     batch: int
     device: torch.device
     finish: Finish | None = None
+    least: int = 1
+    """A last training batch of fewer samples is left out: a normalisation over the batch could not work on it."""
 
     @property
     def samples(self) -> int:
@@ -33,8 +35,9 @@ class Batches:
 
     @property
     def steps(self) -> int:
-        """The number of batches; the last one may be smaller."""
-        return -(-self.samples // self.batch)
+        """The number of training batches; the last one may be smaller."""
+        whole, rest = divmod(self.samples, self.batch)
+        return whole + (rest >= self.least and rest > 0)
 
     def in_order(self) -> Iterator[Batch]:
         """Give the samples as they lie, for measuring."""
@@ -49,6 +52,8 @@ class Batches:
         """Give the samples in an order, for training; a part of the order is a batch."""
         for start in range(0, len(order), self.batch):
             numbers = order[start : start + self.batch]
+            if len(numbers) < self.least:
+                return
             inputs = tuple(values[numbers] for values in self.inputs)
             if self.finish is not None:
                 inputs = self.finish(inputs, numbers, epoch)

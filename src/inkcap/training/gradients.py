@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from inkcap.engine import named_weights
+from inkcap.engine import named_states, named_weights
 from inkcap.engine.universal import Seed, plan
 from inkcap.network import Network
 from inkcap.program import Lowered, lower_to_layers, lower_to_steps
@@ -32,20 +32,32 @@ def by_universal(network: Network, module: torch.nn.Module, facts: NetworkFacts,
     A gradient stays None where no loss depends on the weight, as autograd leaves it.
     """
     returns = wanted_returns(facts, recipe)
-    program = lower_to_steps(network)
+    program = lower_to_steps(network, training=True)
     lowered = lower_to_layers(program, dict(returns))
     chosen, seeds = seeds_of(lowered, facts, recipe)
     weights = named_weights(module)
     learning = [name for name, weight in weights.items() if weight.requires_grad]
-    run = plan(lowered, seeds, gradients=[program.weights[name] for name in learning]).run
-    stored = [weights[name] for name in program.weights]
+    states = named_states(module)
+    moved = [states[name] for name in program.moved]
+    # What moves a state is no step towards an output: all steps are taken where there are states.
+    steps = program.trace.steps if moved else None
+    run = plan(
+        lowered,
+        seeds,
+        steps=steps,
+        values=program.moved.values(),
+        gradients=[program.weights[name] for name in learning],
+    ).run
+    stored = [*(weights[name] for name in program.weights), *(states[name] for name in program.states)]
     learned = [weights[name] for name in learning]
     whole = len(chosen) == len(facts.outputs)
 
     @torch.no_grad()
     def backpropagate(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
         wanted = targets if whole else [targets[i] for i in chosen]
-        loss, _, _, gradients = run(inputs, stored, wanted)
+        loss, _, after, gradients = run(inputs, stored, wanted)
+        for state, value in zip(moved, after, strict=True):
+            state.copy_(value)
         for parameter, gradient in zip(learned, gradients, strict=True):
             parameter.grad = gradient
         return loss

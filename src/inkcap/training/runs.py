@@ -39,6 +39,7 @@ from inkcap.training.optimisers import NARROW
 from inkcap.training.reach import check_reach
 from inkcap.training.scores import make_scores
 from inkcap.training.signals import SignalWatch
+from inkcap.training.smallest import smallest_batch
 from inkcap.training.stopping import StopRequest, ignoring_signals, listening_for_signals
 from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
 
@@ -73,6 +74,7 @@ class _Job:
     frozen_buffers: Mapping[str, Tensor]
     borrowed: Borrowed
     monitor: str
+    least_batch: int
     device: torch.device
     threads: int
     listener: Listener
@@ -108,6 +110,9 @@ def train(
     material = gather(recipe, facts, folder, progress)
     paced = complete_pace(material.recipe, report.parameters, len(material.training))
     material = replace(material, recipe=paced)
+    least, left_out = smallest_batch(network, paced.batch, len(material.training))
+    if left_out:
+        material = replace(material, notes=(*material.notes, left_out))
     monitor = _monitor(material)
     device = choose_device(recipe.device, facts)
     with steady(recipe.seed, recipe.threads, device) as threads:
@@ -128,6 +133,7 @@ def train(
             frozen_buffers=buffers,
             borrowed=borrowed,
             monitor=monitor,
+            least_batch=least,
             device=device,
             threads=threads,
             listener=listener or Listener(),
@@ -182,6 +188,7 @@ def _course(job: _Job) -> Course:
     material, facts, recipe = job.material, job.facts, job.recipe
     common = (facts, material.fit, material.preparation, recipe, job.device)
     training = make_batches(material.training, *common, material.augmentation if material.augmentation else None)
+    training = replace(training, least=job.least_batch)
     validation = None if material.validation is None else make_batches(material.validation, *common)
     scales = target_scales(facts, material.fit, material.preparation)
 
@@ -190,6 +197,8 @@ def _course(job: _Job) -> Course:
         # Samples that lie ready on a device are picked there; raw ones are picked on the processor.
         return numbers.to(job.device) if training.finish is None else numbers
 
+    # Neurons in columns go backwards by kernels of their own, which are explicit already.
+    explicit = recipe.algorithm == "universal" and job.network.plain is None
     return Course(
         module=job.module,
         parameters=job.learning,
@@ -204,7 +213,7 @@ def _course(job: _Job) -> Course:
         listener=job.listener,
         stop=job.stop,
         settle=lambda: put_back(job.module, job.frozen_buffers),
-        backpropagate=by_universal(job.network, job.module, facts, recipe) if recipe.algorithm == "universal" else None,
+        backpropagate=by_universal(job.network, job.module, facts, recipe) if explicit else None,
     )
 
 

@@ -3,13 +3,14 @@
 import torch
 from torch import Tensor
 
-from inkcap.engine import named_weights
+from inkcap.engine import named_states, named_weights
 from inkcap.engine.universal import plan
 from inkcap.network import Network, structure_of
 from inkcap.program import lower_to_layers, lower_to_steps
 from inkcap.recipes import Recipe, Signal
 from inkcap.structures import FLOATING
 from inkcap.training.batches import Batches
+from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
 from inkcap.training.gradients import seeds_of
 from inkcap.training.losses import wanted_returns
@@ -22,6 +23,11 @@ class SignalWatch:
         self, network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe, batches: Batches
     ) -> None:
         """Plan once; a measurement is one pass forwards and backwards."""
+        if network.plain is not None:
+            raise TrainingError(
+                "recipe.signals: neurons run in columns, which give no signals of single ones; draw capsules, "
+                "'inkcap contract' makes them."
+            )
         program = lower_to_steps(network, apart=True)
         lowered = lower_to_layers(program, dict(wanted_returns(facts, recipe)))
         self.network, self.batches = network, batches
@@ -36,7 +42,8 @@ class SignalWatch:
             training=False,
         ).run
         weights = named_weights(module)
-        self.weights = [weights[name] for name in program.weights]
+        states = named_states(module)
+        self.weights = [*(weights[name] for name in program.weights), *(states[name] for name in program.states)]
 
     @torch.no_grad()
     def measure(self) -> dict[str, Signal]:

@@ -76,10 +76,11 @@ def fitting(own: Mapping[str, Tensor], other: Mapping[str, Tensor], run: str) ->
 def matching(names: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
     """Find the weights that stay as they are, by patterns on their names or on their capsules and connections."""
     every = tuple(names)
-    owners = {name: name.rpartition(".")[0] for name in every}
+    # A weight belongs to its connection or capsule, and on the way to the part that the capsule wears.
+    owners = {name: {name.partition(".")[0], name.rpartition(".")[0]} for name in every}
     found: set[str] = set()
     for pattern in patterns:
-        hits = [name for name in every if fnmatchcase(name, pattern) or fnmatchcase(owners[name], pattern)]
+        hits = [name for name in every if any(fnmatchcase(n, pattern) for n in (name, *owners[name]))]
         if not hits:
             raise TrainingError(
                 f"recipe.freeze: the pattern {pattern!r} matches no weight, capsule or connection; "

@@ -227,6 +227,7 @@ class _CapsulePart(nn.Module):
         assert network.plain is not None
         facts = network.plain
         self.network, self.program = network, lower_to_steps(network)
+        trained = lower_to_steps(network, training=True)
         self.results = self.program.returned(dict(returns or {}))
         self.stages = max(facts.stages) + 1
         self.paths: dict[str, str] = {}
@@ -235,10 +236,17 @@ class _CapsulePart(nn.Module):
             self.paths[name] = f"weight_{i}"
             zeros = torch.zeros(record.sizes, dtype=torch_dtype(record.dtype))
             self.register_parameter(self.paths[name], nn.Parameter(zeros))
+        for i, (name, record) in enumerate(network.states.items()):
+            self.paths[name] = f"state_{i}"
+            zeros = torch.zeros(record.structure.sizes, dtype=torch_dtype(record.structure.dtype))
+            self.register_buffer(self.paths[name], zeros)
         stage_of = {id: facts.stages[facts.neurons + i] for i, id in enumerate(facts.capsules)}
-        self.steps: list[list[Step]] = [[] for _ in range(self.stages)]
-        for step in self.program.trace.steps:
-            self.steps[stage_of[self.program.owners[step.target]]].append(step)
+        self.steps: dict[bool, list[list[Step]]] = {}
+        # Both modes have the same steps under the same numbers.
+        for mode, program in ((False, self.program), (True, trained)):
+            self.steps[mode] = [[] for _ in range(self.stages)]
+            for step in program.trace.steps:
+                self.steps[mode][stage_of[program.owners[step.target]]].append(step)
         self.writes: list[list[tuple[str, _Pick]]] = [[] for _ in range(self.stages)]
         for id, (first, count) in facts.columns.writes.items():
             pick = sources.pick(np.arange(first, first + count))
@@ -250,7 +258,8 @@ class _CapsulePart(nn.Module):
     def begin(self, inputs: Sequence[Tensor]) -> dict[int, Tensor]:
         """Give the values that are known before the first step."""
         values = {self.program.inputs[id]: x for id, x in zip(self.network.inputs, inputs, strict=True)}
-        return values | {number: self.get_parameter(self.paths[n]) for n, number in self.program.weights.items()}
+        stored = {number: self.get_parameter(self.paths[n]) for n, number in self.program.weights.items()}
+        return values | stored | {number: self.get_buffer(self.paths[n]) for n, number in self.program.states.items()}
 
     def go_on(self, stage: int, values: dict[int, Tensor], given: dict[int | str, Tensor]) -> None:
         """Compute the capsules of a stage, and give what neurons read of them."""
@@ -259,10 +268,14 @@ class _CapsulePart(nn.Module):
             structure = self.network.capsules[id].output
             assert structure is not None
             values[number] = pick.take(given).reshape(-1, *structure.sizes)
-        values.update(run_on_torch(self.steps[stage], values))
+        values.update(run_on_torch(self.steps[self.training][stage], values))
         given.update({id: values[self.program.outputs[id]] for id in self.read[stage]})
 
     def returned(self, values: Mapping[int, Tensor]) -> Tensor | tuple[Tensor, ...]:
         """Give the network's outputs."""
+        if self.training:
+            with torch.no_grad():
+                for name, number in self.program.moved.items():
+                    self.get_buffer(self.paths[name]).copy_(values[number])
         results = tuple(values[number] for number in self.results)
         return results[0] if len(results) == 1 else results

@@ -1,0 +1,36 @@
+"""What every capsule states of itself: its sizes, its data type, its bias."""
+
+from __future__ import annotations
+
+from inkcap.structures import AXES
+from inkcap.symbols.attributes import Attribute
+
+SIZE_HELP = {
+    "dimension": ("M", "Number of elements of the vector (dimension M)."),
+    "depth": ("D", "Number of layers of the volume (depth D)."),
+    "height": ("M", "Number of rows of each matrix (height M)."),
+    "width": ("N", "Number of columns of each matrix (width N)."),
+    "channels": ("d", "Number of matrices in the array (channel number d)."),
+}
+
+
+def size_attributes(rank: int) -> tuple[Attribute, ...]:
+    """Give the attributes that state the size of a capsule's total input, by rank; the paper's M, N, d."""
+    return tuple(
+        Attribute(name, "size", SIZE_HELP[name][1], inferred=True, letter=SIZE_HELP[name][0]) for name in AXES[rank]
+    )
+
+
+DTYPE_ATTRIBUTE = Attribute(
+    "dtype", "dtype", "Data type T of the numbers; the drawing's own when left empty.", inferred=True, letter="T"
+)
+BIAS_ATTRIBUTE = Attribute(
+    "bias",
+    "choice",
+    "Bias B: none, one number per channel, or one per element. Left empty, a capsule that some weighted "
+    "connection enters gets one per channel (2D, 3D) or per element (neuron, 1D); any other gets none.",
+    inferred=True,
+    letter="B",
+    choices=("none", "channel", "full"),
+)
+NEURON_BIAS_ATTRIBUTE = Attribute("b", "number", "Bias b with which the neuron starts.", default=0, letter="b")
