@@ -12,6 +12,7 @@ from inkcap.structures import Shape
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.connections import back_of_matrix, solve_matrix
 from inkcap.symbols.symbol import (
+    INITIALISER_ATTRIBUTE,
     WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
@@ -112,6 +113,7 @@ SPARSE = ConnectionSymbol(
             "Which number of the weight each entry uses, counted from 0; left empty, each has its own.",
             default=(),
         ),
+        INITIALISER_ATTRIBUTE,
         *WEIGHT_ATTRIBUTES,
     ),
     samples=(
