@@ -15,7 +15,7 @@ from inkcap.network import check
 from inkcap.structures import FLOATING
 from inkcap.symbols import CAPSULES, CONNECTIONS, CapsuleSymbol
 from inkcap.zoo import draw
-from inkcap.zoo.paper_figures import layered_figure_15, skip_figure_16
+from inkcap.zoo.flexible import layered_figure_15, skip_figure_16
 
 SAMPLES = [
     pytest.param(symbol, case, id=f"{symbol.id}-{i}")

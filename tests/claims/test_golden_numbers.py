@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from inkcap.drawing import Drawing
-from inkcap.engine import build, dense_matrix, load_weights, named_weights
-from inkcap.network import check
+from inkcap.engine import build, dense_matrix, initialise, load_weights, named_weights
+from inkcap.network import as_plain, check
 from inkcap.zoo import draw, lenet_figure_21
 
 FLOAT = torch.float64
@@ -436,3 +436,28 @@ def test_c67_a_mismatch_is_refused_and_a_cast_mends_it() -> None:
     drawing.apply(errors[0].fix)
     assert check(drawing).well_formed
     assert run(drawing, [1, 2, 3]).dtype == torch.float32
+
+
+def test_figure_25_computes_its_golden_numbers() -> None:
+    """C63: o = (55/16, 35/32) at (1, 2); a skip network of 7 neurons and 12 connections."""
+    report = check(draw("figure-25"))
+    assert (len(report.capsules), len(report.connections)) == (7, 12)
+    assert report.classification is not None
+    assert report.classification.kind == "skip"
+    network = as_plain(report.network)
+    module = build(network)
+    initialise(module, network, 0)
+    assert module(torch.tensor([[1.0, 2.0]], dtype=torch.float64)).tolist() == [[55 / 16, 35 / 32]]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ends"),
+    [("figure-15", "layered", (2, 3)), ("figure-16", "skip", (2, 3)), ("figure-26", "skip", (2, 2))],
+)
+def test_networks_with_flexible_connections(name: str, kind: str, ends: tuple[int, int]) -> None:
+    """C40, C41, C63: layered and skip capsule networks with several inputs and outputs."""
+    report = check(draw(name))
+    assert report.well_formed
+    assert report.classification is not None
+    assert report.classification.kind == kind
+    assert (len(report.inputs), len(report.outputs)) == ends

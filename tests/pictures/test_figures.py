@@ -12,7 +12,8 @@ import pytest
 from inkcap.network import check
 from inkcap.theory import classify
 from inkcap.zoo import PAPER_FIGURES, UnknownFigure, draw, paper_figure, picture_of
-from inkcap.zoo.paper_figures import computation_figure_3, layered_figure_15, mlp_figure_13, plain_mlp, skip_figure_16
+from inkcap.zoo.flexible import layered_figure_15, plain_mlp, skip_figure_16
+from inkcap.zoo.paper_figures import computation_figure_3, mlp_figure_13
 
 ROOT = Path(__file__).resolve().parents[2]
 DRAWN = [*range(1, 11), *range(13, 23)]

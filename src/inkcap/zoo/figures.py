@@ -7,6 +7,13 @@ from collections.abc import Callable
 from inkcap.drawing import Drawing
 from inkcap.structures import InkcapError
 from inkcap.symbols import suggest
+from inkcap.zoo.flexible import (
+    capsules_figure_26,
+    layered_figure_15,
+    mlp_figure_22,
+    neurons_figure_25,
+    skip_figure_16,
+)
 
 
 class UnknownNetwork(InkcapError):
@@ -72,9 +79,14 @@ def lenet_for_digits() -> Drawing:
 NETWORKS: dict[str, Callable[[], Drawing]] = {
     "mlp": mlp_figure_20,
     "mlp-figure-1": mlp_figure_1,
+    "mlp-figure-22": mlp_figure_22,
     "cnn": cnn_figure_2,
     "lenet": lenet_figure_21,
     "lenet-digits": lenet_for_digits,
+    "figure-15": layered_figure_15,
+    "figure-16": skip_figure_16,
+    "figure-25": neurons_figure_25,
+    "figure-26": capsules_figure_26,
 }
 
 

@@ -16,6 +16,7 @@ from inkcap.structures import InkcapError, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS
 from inkcap.theory import ComputationalGraph, Graph, Vertex, list_networks
 from inkcap.zoo.figures import cnn_figure_2, lenet_figure_21, mlp_figure_20
+from inkcap.zoo.flexible import layered_figure_15, plain_mlp, skip_figure_16
 
 
 class UnknownFigure(InkcapError):
@@ -56,22 +57,6 @@ def weight_text(shape: Sequence[Any]) -> str:
 
 
 # Networks of neurons -----------------------------------------------------------------------------------------
-
-
-def plain_mlp(sizes: Sequence[int], name: str, *, arrow: bool = True) -> Drawing:
-    """Draw a multilayer perceptron neuron by neuron: data, ReLU and identical neurons, every layer to the next."""
-    drawing = Drawing(name)
-    before: list[str] = []
-    for number, size in enumerate(sizes):
-        last = number == len(sizes) - 1
-        stem = "x" if not number else "y" if last else f"h{number}_"
-        face = "data" if not number else "identical" if last else "relu"
-        layer = [drawing.add(f"{stem}{i}", f"{face} neuron") for i in range(1, size + 1)]
-        for front in layer:
-            for back in before:
-                drawing.connect(back, front, "amplifying", arrow=arrow)
-        before = layer
-    return drawing
 
 
 def _plain(sizes: Sequence[int], name: str) -> Callable[[Theme, str], str]:
@@ -180,29 +165,6 @@ def cnn_figure_14() -> Drawing:
     drawing.then("H4", "2D-downsampling", "transfer", window=2)
     drawing.then("H5", "1D-identical", "reshaping")
     drawing.then("O", "1D-softmax", "full", dimension=10)
-    return drawing
-
-
-LAYERS = (("X1", "X2"), ("H3", "H4", "H5"), ("H6", "H7"), ("H8", "H9", "H10"), ("O1", "O2", "O3"))
-
-
-def layered_figure_15() -> Drawing:
-    """The layered capsule network of Figure 15, every layer joined to the next completely."""
-    drawing = Drawing("Layered capsule network")
-    before: Sequence[str] = ()
-    for number, layer in enumerate(LAYERS):
-        for id in layer:
-            drawing.add(id, "1D-data" if not number else "1D-identical" if number == 4 else "1D-relu", dimension=4)
-            for back in before:
-                drawing.connect(back, id, "full")
-        before = layer
-    return drawing
-
-
-def skip_figure_16() -> Drawing:
-    """The network of Figure 15 with one connection more, from X1 past a layer to H6."""
-    drawing = layered_figure_15()
-    drawing.connect("X1", "H6", "full")
     return drawing
 
 
