@@ -95,3 +95,34 @@ def test_dead_units_are_counted() -> None:
     x = torch.randn((8, 2), dtype=torch.float64)
     watch = SignalWatch(network, module, facts_of(network), recipe, Batches((x,), (x[:, :1],), 8, torch.device("cpu")))
     assert watch.measure()["r"].dead == 0.75
+
+
+def worn() -> Drawing:
+    """Batch norm, dropout, dropconnect and a product of two ports: what is random or looks at the batch."""
+    drawing = Drawing("worn", "float64")
+    drawing.add("x", "1D-data", dimension=2)
+    drawing.then("h", "1D-relu", "full", dimension=8)
+    drawing.wear("h", "batch-norm")
+    drawing.wear("h", "dropout", probability=0.25)
+    drawing.add("gate", "1D-sigmoid", dimension=8)
+    drawing.connect("x", "gate", "full", dropconnect=0.25)
+    drawing.add("p", "1D-product")
+    drawing.connect("h", "p", "transfer")
+    drawing.connect("gate", "p", "transfer", port="by")
+    drawing.add("y", "1D-softmax", dimension=2)
+    drawing.connect("p", "y", "full")
+    drawing.wear("p", "layer-norm")
+    return drawing
+
+
+def test_what_is_random_or_looks_at_the_batch_comes_to_the_same_weights(tmp_path: Path) -> None:
+    found = []
+    for algorithm in ("autograd", "universal"):
+        recipe = Recipe(DataSpec("moons"), epochs=2, algorithm=algorithm)
+        result = train(worn(), recipe, tmp_path)
+        found.append(load_file(result.run.path / "weights.safetensors"))
+        assert evaluate(result.run).samples > 0
+    by_tape, by_plan = found
+    assert "h.batch-norm.mean" in by_tape
+    for name, weight in by_tape.items():
+        torch.testing.assert_close(by_plan[name], weight, rtol=1e-10, atol=1e-10)
