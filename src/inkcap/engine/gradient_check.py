@@ -26,6 +26,8 @@ DIFFERENCE_TOLERANCE = 1e-5
 _STEPS = (1e-5, 1e-6, 1e-7)
 _KINKED = frozenset({"relu", "step", "window_max"})
 _SMALLEST = 1e-8
+_SHARE = 1e-4
+"""Gradients that are smaller than this share of the largest one are compared with that: they may have lost digits."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,13 @@ class _Checker:
         ours = {self.program.total_inputs[id]: delta for id, delta in found.delta.items()}
         ours |= {self.program.weights[name]: update for name, update in found.updates.items()}
         theirs = self._by_autograd(list(ours))
+        largest = max((float(slope.abs().max()) for slope in theirs.values() if slope.numel()), default=0.0)
         worst: dict[str, list[float]] = {}
         for number, mine in ours.items():
             symbol = owners[number]
             entry = worst.setdefault(symbol, [0, 0, 0.0, 0.0])
             # Against the largest of its kind: a number that is 0 by cancellation has no digits of its own.
-            scale = max(float(theirs[number].abs().max()) if mine.numel() else 0.0, _SMALLEST)
+            scale = max(float(theirs[number].abs().max()) if mine.numel() else 0.0, _SHARE * largest, _SMALLEST)
             entry[2] = _worse(entry[2], float((mine - theirs[number]).abs().max()) / scale)
             for place in self._places(mine.numel()):
                 slope = self._difference(number, place)
