@@ -23,35 +23,50 @@ def _object(properties: dict[str, Any], required: tuple[str, ...]) -> dict[str, 
     return {"type": "object", "additionalProperties": False, "required": list(required), "properties": properties}
 
 
-def _attributes(declared: tuple[Attribute, ...], *, expressions: bool) -> dict[str, Any]:
+class _Shared:
+    """What many symbols state alike is written once and named."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def __call__(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """Give a reference to a schema; another schema of the same name gets a number behind it."""
+        number = 1
+        while self.definitions.setdefault(key := name if number == 1 else f"{name}-{number}", schema) != schema:
+            number += 1
+        return {"$ref": f"#/$defs/{key}"}
+
+
+def _attributes(declared: tuple[Attribute, ...], shared: _Shared, *, expressions: bool) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for attribute in declared:
         options = [attribute.schema(), {"type": "null"}, *([EXPRESSION] if expressions else [])]
-        fields[attribute.name] = {"anyOf": options}
+        fields[attribute.name] = shared(attribute.name, {"anyOf": options})
     return _object(fields, ())
 
 
-def _parts(rank: int, *, expressions: bool) -> dict[str, Any]:
+def _parts(rank: int, shared: _Shared, *, expressions: bool) -> dict[str, Any]:
     parts = [
         _object(
-            {"part": {"const": part.id}, "attributes": _attributes(part.attributes, expressions=expressions)}, ("part",)
+            {"part": {"const": part.id}, "attributes": _attributes(part.attributes, shared, expressions=expressions)},
+            ("part",),
         )
         | {"title": part.title, "description": part.tooltip}
         for part in PARTS.values()
         if rank in part.ranks
     ]
-    return {"type": "array", "items": {"oneOf": parts}, "maxItems": 8}
+    return shared("wears", {"type": "array", "items": {"oneOf": parts}, "maxItems": 8})
 
 
-def _capsule(*, expressions: bool) -> dict[str, Any]:
+def _capsule(shared: _Shared, *, expressions: bool) -> dict[str, Any]:
     faces = [
         _object(
             {
                 "id": IDENTIFIER,
                 "symbol": {"const": symbol.id},
                 "rank": {"const": rank},
-                "attributes": _attributes(symbol.attributes(rank), expressions=expressions),
-                "wears": _parts(rank, expressions=expressions),
+                "attributes": _attributes(symbol.attributes(rank), shared, expressions=expressions),
+                "wears": _parts(rank, shared, expressions=expressions),
                 "label": NAME,
             },
             ("id", "symbol", "rank"),
@@ -63,7 +78,7 @@ def _capsule(*, expressions: bool) -> dict[str, Any]:
     return {"oneOf": faces}
 
 
-def _connection(*, expressions: bool) -> dict[str, Any]:
+def _connection(shared: _Shared, *, expressions: bool) -> dict[str, Any]:
     kinds = [
         _object(
             {
@@ -71,7 +86,7 @@ def _connection(*, expressions: bool) -> dict[str, Any]:
                 "symbol": {"const": symbol.id},
                 "back": IDENTIFIER,
                 "front": IDENTIFIER,
-                "attributes": _attributes(symbol.attributes, expressions=expressions),
+                "attributes": _attributes(symbol.attributes, shared, expressions=expressions),
                 "port": IDENTIFIER,
                 "tie": {"anyOf": [IDENTIFIER, {"const": ""}, {"type": "null"}]},
                 "label": NAME,
@@ -90,6 +105,7 @@ def _list(items: dict[str, Any], most: int) -> dict[str, Any]:
 
 def drawing_schema() -> dict[str, Any]:
     """Describe drawing files as JSON Schema (draft 2020-12)."""
+    shared = _Shared()
     use = _object(
         {
             "id": IDENTIFIER,
@@ -104,8 +120,8 @@ def drawing_schema() -> dict[str, Any]:
         {
             "id": IDENTIFIER,
             "arguments": SCALARS,
-            "capsules": _list(_capsule(expressions=True), limits.CAPSULES),
-            "connections": _list(_connection(expressions=True), limits.CONNECTIONS),
+            "capsules": _list(_capsule(shared, expressions=True), limits.CAPSULES),
+            "connections": _list(_connection(shared, expressions=True), limits.CONNECTIONS),
             "uses": _list(use, limits.CAPSULES),
             "inputs": PORTS,
             "outputs": PORTS,
@@ -126,8 +142,8 @@ def drawing_schema() -> dict[str, Any]:
             "format": {"const": FORMAT},
             "name": NAME,
             "dtype": {"enum": list(DTYPES)},
-            "capsules": _list(_capsule(expressions=False), limits.CAPSULES),
-            "connections": _list(_connection(expressions=False), limits.CONNECTIONS),
+            "capsules": _list(_capsule(shared, expressions=False), limits.CAPSULES),
+            "connections": _list(_connection(shared, expressions=False), limits.CONNECTIONS),
             "groups": _list(group, 1000),
             "uses": _list(use, limits.CAPSULES),
             "notes": _list(note, limits.CAPSULES),
@@ -137,4 +153,4 @@ def drawing_schema() -> dict[str, Any]:
         ("format", "name", "capsules", "connections"),
     )
     header = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Inkcap drawing, format 1"}
-    return {**header, **body}
+    return {**header, **body, "$defs": dict(sorted(shared.definitions.items()))}
