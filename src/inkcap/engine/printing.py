@@ -224,6 +224,10 @@ class _Printer:
                     name = self.identifiers.of(owner if is_output else f"{owner} total")
                 lines.append(f"        {name} = {printed.text}  # {show_shape(step.shape)}")
                 printed = Printed(name)
+            elif len(printed.text) > LONG_EXPRESSION and step.operation.name not in SUMS:
+                name = self.identifiers.fresh(f"{owner} part")
+                lines.append(f"        {name} = {printed.text}  # {_sizes(step)}")
+                printed = Printed(name)
             self.expressions[step.target] = printed
         result = ", ".join(self.expressions[number].text for number in self.lowered.returned)
         kind = "Tensor" if len(self.lowered.returned) == 1 else "tuple[Tensor, ...]"
@@ -265,6 +269,15 @@ class _Printer:
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
     return {f: None for step in lowered.steps for f in vectors.PRINTED.get(step.operation.name, ())}
 
+
+def _sizes(step: Step) -> str:
+    # Coupling coefficients are a matrix, which no capsule has: children × parents.
+    return show_shape(step.shape) if len(step.shape) != 2 else "×".join(map(str, step.shape))
+
+
+LONG_EXPRESSION = 80
+"""An expression of more letters gets a line of its own, unless it is a sum, whose terms are read one by one."""
+SUMS = frozenset({"add", "bias"})
 
 LONG_LIST = 1000
 """From so many numbers on a list is printed as one text: Python reads that at once, whatever its length."""
