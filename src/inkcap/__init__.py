@@ -12,7 +12,7 @@ from inkcap.structures.lazy import later
 from inkcap.zoo import draw
 
 if TYPE_CHECKING:
-    from inkcap.engine import backpropagate, build, contract, expand, source_of
+    from inkcap.engine import backpropagate, build, contract, coupling, expand, source_of
     from inkcap.training import evaluate, predict, train
 
 __version__ = "0.1.0"
@@ -24,6 +24,7 @@ __getattr__ = later(
         "backpropagate": "inkcap.engine",
         "build": "inkcap.engine",
         "contract": "inkcap.engine",
+        "coupling": "inkcap.engine",
         "evaluate": "inkcap.training",
         "expand": "inkcap.engine",
         "predict": "inkcap.training",
@@ -45,6 +46,7 @@ __all__ = [
     "build",
     "check",
     "contract",
+    "coupling",
     "draw",
     "evaluate",
     "expand",

@@ -160,7 +160,7 @@ class Drawing:
             capsule |= {a.name for a in part_symbol(part).attributes}
         chosen = connection_symbol(by or self._propose(self.capsules.get(back), symbol, rank))
         connection = {a.name for a in chosen.attributes}
-        own = {"stride", "padding"} & {a.name for a in capsule_symbol(symbol).own_attributes} & connection
+        own = {a.name for a in capsule_symbol(symbol).own_attributes} & connection
         if clash := sorted(own & attributes.keys()):
             raise DrawingError(f"{clash[0]!r} could mean {face} or {chosen.id}; use add() and connect() instead")
         for name in attributes.keys() - capsule - connection:

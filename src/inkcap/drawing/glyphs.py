@@ -95,6 +95,7 @@ SIGNS: dict[str, str] = {
     "×": "M-3.3-3.3L3.3 3.3M-3.3 3.3L3.3-3.3",
     "·": "M0-.1V.1",
     "⊕": "M0-4.2V4.2M-4.2 0H4.2",
+    "∨": "M-3.4-3.6L0 3.6L3.4-3.6",
     "∷": "M-2.4-2.5V-2.3M2.4-2.5V-2.3M-2.4 2.3V2.5M2.4 2.3V2.5",
 }
 """Signs of connections as strokes in a box of about ten, so that no font is needed for them."""

@@ -14,6 +14,7 @@ from inkcap.engine.build import (
 )
 from inkcap.engine.contraction import Contraction, contract
 from inkcap.engine.conversions import prove_contraction, prove_expansion
+from inkcap.engine.coupling import CouplingError, coupling
 from inkcap.engine.evaluation import dense_matrix, run_backwards, run_on_numpy, run_on_torch
 from inkcap.engine.expansion import Expansion, expand
 from inkcap.engine.gathering import ContractionError
@@ -31,12 +32,14 @@ __all__ = [
     "Backpropagator",
     "Contraction",
     "ContractionError",
+    "CouplingError",
     "Expansion",
     "ExpansionError",
     "WeightsError",
     "backpropagate",
     "build",
     "contract",
+    "coupling",
     "dense_matrix",
     "expand",
     "initialise",

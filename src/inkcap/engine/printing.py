@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from inkcap.engine import vectors
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
@@ -91,6 +93,11 @@ def _mask(step: Step, x: str) -> Printed:
     return Printed(dropped) if at["inverted"] else Printed(f"{1 - at['probability']} * {dropped}", loose=True)
 
 
+def _axes(step: Step) -> str:
+    axes = step.attributes["axes"]
+    return str(axes[0] if len(axes) == 1 else axes)
+
+
 FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "add": lambda step, v: Printed(f"{v[0].text} + {v[1].text}", loose=True),
     "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
@@ -120,6 +127,17 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "move_mean": lambda step, v: _running("mean", step, v),
     "move_variance": lambda step, v: _running("var", step, v),
     "random_mask": lambda step, v: _mask(step, f"torch.ones_like({v[0].text})"),
+    "transpose": lambda step, v: Printed(f"{v[0].tight}.mT"),
+    "norm": lambda step, v: Printed("vector_length({0}, {1}).squeeze({1})".format(v[0].text, _axes(step))),
+    "squash": lambda step, v: Printed(f"squash_vectors({v[0].text})"),
+    "vote": lambda step, v: Printed(f'torch.einsum("ijba,zia->zijb", {v[0].text}, {v[1].tight}[:, 0])'),
+    "couple": lambda step, v: Printed(
+        f"couple_votes({v[0].text}, {step.attributes['iterations']}, {step.attributes['axis']})"
+    ),
+    "combine": lambda step, v: Printed(f'torch.einsum("zij,zijb->zjb", {v[0].text}, {v[1].text})[:, None]'),
+    "otherwise": lambda step, v: Printed(
+        f"torch.where(({v[0].tight} != 0).any(-1, keepdim=True), {v[0].text}, {v[1].text})"
+    ),
 }
 
 
@@ -135,6 +153,7 @@ def print_module(lowered: Lowered) -> str:
         "from torch.nn import functional as F",
         "",
         "",
+        *printer.functions(),
         *header,
         "        super().__init__()",
         *(f"        {line}" for line in printer.declarations()),
@@ -155,10 +174,19 @@ class _Printer:
         self.expressions: dict[int, Printed] = {}
         self.arguments: list[str] = []
         self.indices = _name_indices(lowered)
+        # A capsule may be called as a function is: the function's name is taken first.
+        self.called = {f: self.identifiers.fresh(f.__name__) for f in _called(lowered)}
         for id, number in self.program.inputs.items():
             name = self.identifiers.of(id)
             self.arguments.append(name)
             self.expressions[number] = Printed(name)
+
+    def functions(self) -> list[str]:
+        """Print the functions that the forward function calls, as the engine has them."""
+        lines: list[str] = []
+        for function in self.called:
+            lines += [*inspect.getsource(function).rstrip().split("\n"), "", ""]
+        return lines
 
     def declarations(self) -> list[str]:
         """Print the layers and free parameters, in the order of the drawing."""
@@ -195,6 +223,10 @@ class _Printer:
                 else:
                     name = self.identifiers.of(owner if is_output else f"{owner} total")
                 lines.append(f"        {name} = {printed.text}  # {show_shape(step.shape)}")
+                printed = Printed(name)
+            elif len(printed.text) > LONG_EXPRESSION and step.operation.name not in SUMS:
+                name = self.identifiers.fresh(f"{owner} part")
+                lines.append(f"        {name} = {printed.text}  # {_sizes(step)}")
                 printed = Printed(name)
             self.expressions[step.target] = printed
         result = ", ".join(self.expressions[number].text for number in self.lowered.returned)
@@ -233,6 +265,19 @@ class _Printer:
             return Printed(f"self.{self.lowered.parameters[self.weight_of[number]]}")
         return self.expressions[number]
 
+
+def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
+    return {f: None for step in lowered.steps for f in vectors.PRINTED.get(step.operation.name, ())}
+
+
+def _sizes(step: Step) -> str:
+    # Coupling coefficients are a matrix, which no capsule has: children × parents.
+    return show_shape(step.shape) if len(step.shape) != 2 else "×".join(map(str, step.shape))
+
+
+LONG_EXPRESSION = 80
+"""An expression of more letters gets a line of its own, unless it is a sum, whose terms are read one by one."""
+SUMS = frozenset({"add", "bias"})
 
 LONG_LIST = 1000
 """From so many numbers on a list is printed as one text: Python reads that at once, whatever its length."""

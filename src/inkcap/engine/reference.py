@@ -98,6 +98,19 @@ def _random_mask(x: Array, at: Attributes) -> Array:
     return kept / (1 - p if at["inverted"] else 1) * np.ones_like(x)
 
 
+def _squash(s: Array) -> Array:
+    length = np.sqrt((s**2).sum(-1, keepdims=True))
+    return s * length / (1 + length**2)
+
+
+def _couple(votes: Array, at: Attributes) -> Array:
+    logits = np.zeros(votes.shape[:-1], votes.dtype)
+    for _ in range(at["iterations"] - 1):
+        parents = _squash(np.einsum("zij,zijb->zjb", _softmax(logits, at["axis"]), votes))
+        logits = logits + np.einsum("zijb,zjb->zij", votes, parents)
+    return _softmax(logits, at["axis"])
+
+
 REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "add": lambda v, at: v[0] + v[1],
     "bias": lambda v, at: v[0] + _spread(v[1], v[0].ndim, at["per"]),
@@ -127,4 +140,13 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "move_mean": lambda v, at: _move(v, at, lambda x: x.mean(_over_batch(x))),
     "move_variance": lambda v, at: _move(v, at, lambda x: x.var(_over_batch(x), ddof=1)),
     "random_mask": lambda v, at: _random_mask(v[0], at),
+    "transpose": lambda v, at: np.swapaxes(v[0], -1, -2),
+    "norm": lambda v, at: np.sqrt((v[0] ** 2).sum(at["axes"])),
+    "squash": lambda v, at: _squash(v[0]),
+    "vote": lambda v, at: np.einsum(
+        "ijba,zia->zijb", np.broadcast_to(v[0], (v[1].shape[2], *v[0].shape[1:])), v[1][:, 0]
+    ),
+    "couple": lambda v, at: _couple(v[0], at),
+    "combine": lambda v, at: np.einsum("zij,zijb->zjb", v[0], v[1])[:, None],
+    "otherwise": lambda v, at: np.where((v[0] != 0).any(-1, keepdims=True), v[0], v[1]),
 }

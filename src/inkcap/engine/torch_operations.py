@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from inkcap.engine import vectors
+
 Attributes = Mapping[str, Any]
 Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
 Product = Callable[[Sequence[Tensor], Tensor, Tensor, Attributes], tuple[Tensor, ...]]
@@ -212,4 +214,23 @@ TORCH: dict[str, TorchOperation] = {
         lambda v, at: _moved(v, at, lambda x: x.var(_over_batch(x))), _move_variance_product
     ),
     "random_mask": TorchOperation(lambda v, at: _random_mask(v[0], at), lambda v, y, g, at: (torch.zeros_like(v[0]),)),
+    "transpose": TorchOperation(lambda v, at: v[0].mT, lambda v, y, g, at: (g.mT,)),
+    "norm": TorchOperation(
+        lambda v, at: vectors.vector_length(v[0], at["axes"]).squeeze(at["axes"]),
+        lambda v, y, g, at: (vectors.length_product(v[0], g, at["axes"]),),
+    ),
+    "squash": TorchOperation(
+        lambda v, at: vectors.squash_vectors(v[0]), lambda v, y, g, at: (vectors.squash_product(v[0], g),)
+    ),
+    "vote": TorchOperation(lambda v, at: vectors.vote(*v), lambda v, y, g, at: vectors.vote_product(v[0], v[1], g)),
+    "couple": TorchOperation(
+        lambda v, at: vectors.couple_votes(v[0], at["iterations"], at["axis"]),
+        lambda v, y, g, at: (vectors.couple_product(v[0], y, g, at["iterations"], at["axis"]),),
+    ),
+    "combine": TorchOperation(
+        lambda v, at: vectors.combine(*v), lambda v, y, g, at: vectors.combine_product(v[0], v[1], g)
+    ),
+    "otherwise": TorchOperation(
+        lambda v, at: vectors.otherwise(*v), lambda v, y, g, at: vectors.otherwise_product(v, g)
+    ),
 }

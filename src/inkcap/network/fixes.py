@@ -152,5 +152,7 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("convolution", "kernels"): 16,
     ("convolution", "kernel"): (3, 3),
     ("downsampling", "window"): (2, 2),
+    ("vote", "parents"): 10,
+    ("vote", "atoms"): 16,
 }
 """What the fix of a missing attribute offers: the commonest choice, for the person to change."""

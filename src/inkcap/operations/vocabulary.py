@@ -177,6 +177,37 @@ def _running(state: Shape, x: Shape, **_: Any) -> Shape:
     return state
 
 
+def _transpose(x: Shape) -> Shape:
+    return (*x[:-2], x[-1], x[-2])
+
+
+def _norm(x: Shape, *, axes: tuple[int, ...]) -> Shape:
+    return tuple(size for i, size in enumerate(x) if i - len(x) not in axes)
+
+
+def _vote(w: Shape, x: Shape) -> Shape:
+    parents, atoms, width = w[1:]
+    if isinstance(x[0], int) and x[0] != 1:
+        raise ShapeError(f"{show_shape(x)} has {x[0]} channels, but capsules that vote are the rows of one")
+    if not compatible((width,), x[2:]) or (w[0] != 1 and not compatible(w[:1], x[1:2])):
+        raise ShapeError(f"{w[0]} matrices {atoms}×{width} a parent cannot weigh the rows of {show_shape(x)}")
+    return (x[1], parents, atoms)
+
+
+def _vote_cost(w: Shape, x: Shape) -> Size:
+    return x[1] * product(w[1:])
+
+
+def _couple(votes: Shape, *, iterations: int, axis: int) -> Shape:
+    return votes[:2]
+
+
+def _combine(coefficients: Shape, votes: Shape) -> Shape:
+    if not compatible(coefficients, votes[:2]):
+        raise ShapeError(f"{coefficients[0]}×{coefficients[1]} coefficients cannot weigh votes {show_shape(votes)}")
+    return (1, *votes[1:])
+
+
 def within_limit(shape: Shape) -> bool:
     """Tell whether a known shape has no more elements than any structure may have."""
     total = product(shape)
@@ -220,6 +251,15 @@ move_variance = _operation(
 random_mask = _operation(
     "random_mask", "zeros and ones drawn at random in the shape of x; a constant in evaluation", shape=_same, moded=True
 )
+transpose = _operation("transpose", "x with its last two axes exchanged", shape=_transpose)
+norm = _operation("norm", "√Σx² over some axes; its slope at zero is zero", shape=_norm)
+squash = _operation("squash", "x·‖x‖/(1+‖x‖²) for every vector along the last axis; zero at zero", shape=_same)
+vote = _operation("vote", "W_ij × x_i for every row i and every parent j", shape=_vote, multiply_adds=_vote_cost)
+couple = _operation(
+    "couple", "coupling coefficients of votes, by some rounds of routing by agreement from equal ones", shape=_couple
+)
+combine = _operation("combine", "Σ_i c_ij·x_ij for every parent j", shape=_combine)
+otherwise = _operation("otherwise", "x, or y for a sample whose x is all zeros", shape=_equal)
 
 FLOATING_ONLY = frozenset(VOCABULARY) - {
     "add",
@@ -230,6 +270,7 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "same",
     "take",
     "cast",
+    "transpose",
 }
 
 

@@ -142,12 +142,13 @@ class Recipe:
             raise RecipeError("losses: every weight is 0, so nothing could be learnt; give one above 0.")
 
 
-def complete_losses(recipe: Recipe, targets: Mapping[str, str]) -> Recipe:
+def complete_losses(recipe: Recipe, targets: Mapping[str, str], usual: Mapping[str, str] | None = None) -> Recipe:
     """Give the recipe with one loss for each output.
 
     `targets` maps each output, in the order of the drawing, to what its target holds: "classes", "bits" (yes or no
     for each neuron) or "numbers". Cross-entropy is chosen for classes, its binary form for bits, the mean squared
-    error for numbers. When some losses are given, outputs without one are an error rather than a guess.
+    error for numbers. `usual` names the loss of classes for outputs whose symbol has another. When some
+    losses are given, outputs without one are an error rather than a guess.
     """
     outputs = list(targets)
     given = {loss.output: loss for loss in recipe.losses}
@@ -167,7 +168,8 @@ def complete_losses(recipe: Recipe, targets: Mapping[str, str]) -> Recipe:
     for output in outputs:
         loss = given.get(output, LossSpec(output=output))
         if loss.kind == "auto":
-            loss = replace(loss, kind=_USUAL_LOSSES[targets[output]])
+            own = (usual or {}).get(output) if targets[output] == "classes" else None
+            loss = replace(loss, kind=own or _USUAL_LOSSES[targets[output]])
         losses.append(loss)
     return replace(recipe, losses=tuple(losses))
 

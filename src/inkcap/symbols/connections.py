@@ -1,14 +1,15 @@
-"""Connection symbols: transfer, reshaping, full, scale, amplifying."""
+"""Connection symbols: transfer, full, scale, amplifying, and reshaping in its own file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
-from inkcap.structures import PartialShape, Shape, known, product
+from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.reshaping import RESHAPING
 from inkcap.symbols.symbol import (
     INITIALISER_ATTRIBUTE,
     SAME_RANKS,
@@ -28,12 +29,6 @@ def transfer(y: Traced, given: Given, attributes: Attributes) -> Traced:
     return op.cast(y, dtype=attributes["cast"]) if attributes["cast"] else y
 
 
-def reshaping(y: Traced, given: Given, attributes: Attributes) -> Traced:
-    """Lays the same numbers out in another shape: channel by channel, row by row (Eq. 26)."""
-    shape = attributes["shape"]
-    return op.reshape(y, shape=(product(y.shape),) if shape is None else shape)
-
-
 def full(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies the back end by a matrix: every element enters every element."""
     return op.matmul(given["weight"], y)
@@ -47,25 +42,6 @@ def scale(y: Traced, given: Given, attributes: Attributes) -> Traced:
 def amplifying(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies a scalar by the strength w."""
     return op.scale(y, given["weight"], per="one")
-
-
-def _solve_reshaping(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
-    # A vector needs no stated shape; anything else takes the front end's, with one gap filled by counting.
-    if attributes["shape"] is not None or len(front) < 2 or any(size is None for size in back):
-        return {}
-    gaps = [i for i, size in enumerate(front) if size is None]
-    total = cast("int", product(cast("Shape", back)))
-    rest = cast("int", product(tuple(size for size in front if size is not None)))
-    if len(gaps) > 1 or total % rest:
-        return {}
-    return {"shape": tuple(total // rest if size is None else size for size in front)}
-
-
-def _back_of_reshaping(front: PartialShape, attributes: Attributes) -> PartialShape:
-    sizes = known(cast("Shape", tuple(-1 if size is None else size for size in front)))
-    count = product(sizes) if sizes is not None and -1 not in sizes else None
-    # Only a vector behind can be told from the count alone; the checks drop an answer of another rank.
-    return (cast("int | None", count),)
 
 
 def _full_weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
@@ -137,27 +113,6 @@ TRANSFER = ConnectionSymbol(
     refusals=(
         Refusal({}, (4,), "structure-mismatch", front=(5,)),
         Refusal({}, (2, 3, 3), "rank-mismatch", front_rank=1),
-    ),
-)
-
-RESHAPING = ConnectionSymbol(
-    id="reshaping",
-    title="reshaping",
-    mark="◁",
-    formula="Y_{1·1}, …, Y_{M·d}",
-    ranks=tuple((a, b) for a in (1, 2, 3) for b in (1, 2, 3)),
-    forward=reshaping,
-    solve=_solve_reshaping,
-    back=_back_of_reshaping,
-    attributes=(
-        Attribute(
-            "shape", "shape", "Front end's sizes, channels first; a vector of all numbers when empty.", inferred=True
-        ),
-    ),
-    samples=(Sample({}, (2, 2, 3)), Sample({"shape": (3, 2, 2)}, (12,)), Sample({}, (12,), front=(1, 3, 4))),
-    refusals=(
-        Refusal({}, (2, 2, 3), "structure-mismatch", front=(11,)),
-        Refusal({"shape": (3, 2, 3)}, (12,), "structure-mismatch", front_rank=2),
     ),
 )
 

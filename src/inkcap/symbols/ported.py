@@ -18,9 +18,13 @@ def times(u: Traced, given: Given, attributes: Attributes) -> Traced:
 
 
 def mask(u: Traced, given: Given, attributes: Attributes) -> Traced:
-    """Keeps the row whose label is the largest, sets the other rows to zero, and lays all out as a vector."""
+    """Keeps the row whose label is the largest, or the longest row where all labels are zero; the rest gets zero.
+
+    All is laid out as a vector.
+    """
     channels, _, width = u.shape
-    chosen = op.repeat(op.largest(given["label"]), before=(channels,), after=(width,))
+    labelled = op.otherwise(given["label"], op.norm(u, axes=(-3, -1)))
+    chosen = op.repeat(op.largest(labelled), before=(channels,), after=(width,))
     return op.reshape(op.multiply(u, chosen), shape=(product(u.shape),))
 
 
@@ -63,9 +67,14 @@ MASK = CapsuleSymbol(
     family="ports",
     ranks=(2,),
     glyph=Glyph("M-.3 -.24H.3M-.3 .24H.3M-.3 -.06H.3V.06H-.3Z", "#8a4b12", "#f8ecdf"),
-    formula="Y = U_j for the largest U^{label}_j, else 0",
+    formula="Y = U_j for the largest U^{label}_j (the largest ‖U_j‖ without labels), else 0",
     forward=mask,
-    ports=(MAIN, Port("label", "One number for each row: a one-hot label, or scores.", "single", {2: 1})),
+    ports=(
+        MAIN,
+        Port(
+            "label", "One number for each row: a one-hot label, or scores; zeros where there is none.", "single", {2: 1}
+        ),
+    ),
     output_ranks={2: 1},
     meet=_one_label_a_row,
     samples=(Sample({}, (1, 4, 3), ports={"label": (4,)}), Sample({}, (2, 3, 2), ports={"label": (3,)})),

@@ -99,6 +99,8 @@ class CapsuleSymbol:
     """A data capsule is an input: nothing may enter it, and it has no bias."""
     scores_from_input: bool = False
     """A loss that reads logits takes this capsule's U, because the function only turns them into probabilities."""
+    usual_loss: str = ""
+    """The loss that classes usually have at an output of this symbol, where it is not cross-entropy."""
     ports: tuple[Port, ...] = (MAIN,)
     """Where connections enter, the main port first. The others' total inputs are given to forward by their names."""
     parameters: Callable[[Mapping[str, Shape], Attributes], Mapping[str, Weight]] | None = None

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from inkcap.recipes import DataSpec, Recipe, complete_losses
 from inkcap.recipes.fields import Scalar
+from inkcap.symbols import CAPSULES
 from inkcap.training.batches import Batches, Finish
 from inkcap.training.data import (
     Augmentation,
@@ -112,7 +113,11 @@ def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress
     fit = fitted(dataset, facts)
     arrays = {output.name: dataset.targets[fit.outputs[output.name]] for output in facts.outputs}
     recipe = replace(recipe, data=replace(recipe.data, feed=show_feed(feed)))
-    chosen = complete_losses(recipe, {o.name: target_kind(arrays[o.name], o) for o in facts.outputs})
+    chosen = complete_losses(
+        recipe,
+        {o.name: target_kind(arrays[o.name], o) for o in facts.outputs},
+        {o.name: CAPSULES[o.symbol].usual_loss for o in facts.outputs},
+    )
     losses = {loss.output: loss.kind for loss in chosen.losses}
     targets: dict[str, TargetKind] = {
         output.name: target_kind(arrays[output.name], output, losses[output.name]) for output in facts.outputs

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inkcap.drawing import Drawing
 from inkcap.structures import InkcapError
 from inkcap.symbols import suggest
+from inkcap.zoo.capsule_networks import capsnet, capsnet_for_digits
 from inkcap.zoo.flexible import (
     capsules_figure_26,
     layered_figure_15,
@@ -87,6 +88,8 @@ NETWORKS: dict[str, Callable[[], Drawing]] = {
     "figure-16": skip_figure_16,
     "figure-25": neurons_figure_25,
     "figure-26": capsules_figure_26,
+    "capsnet": capsnet,
+    "capsnet-digits": capsnet_for_digits,
 }
 
 
