@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkcap.engine.matrix_reference import MATRIX_REFERENCE
+
 Array = NDArray[Any]
 Attributes = Mapping[str, Any]
 
@@ -127,4 +129,6 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "move_mean": lambda v, at: _move(v, at, lambda x: x.mean(_over_batch(x))),
     "move_variance": lambda v, at: _move(v, at, lambda x: x.var(_over_batch(x), ddof=1)),
     "random_mask": lambda v, at: _random_mask(v[0], at),
+    "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],
+    **MATRIX_REFERENCE,
 }

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from inkcap.engine.matrix_capsules import FUSED, recomputed
+
 Attributes = Mapping[str, Any]
 Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
 Product = Callable[[Sequence[Tensor], Tensor, Tensor, Attributes], tuple[Tensor, ...]]
@@ -160,6 +162,12 @@ def _random_mask(x: Tensor, at: Attributes) -> Tensor:
     return mask if at["inverted"] else mask * (1 - at["probability"])
 
 
+def _channels_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    by_x = torch.zeros_like(v[0])
+    by_x.narrow(1, at["first"], at["count"]).copy_(gradient)
+    return (by_x,)
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """Give torch's own data type of a name."""
     return getattr(torch, name)
@@ -212,4 +220,9 @@ TORCH: dict[str, TorchOperation] = {
         lambda v, at: _moved(v, at, lambda x: x.var(_over_batch(x))), _move_variance_product
     ),
     "random_mask": TorchOperation(lambda v, at: _random_mask(v[0], at), lambda v, y, g, at: (torch.zeros_like(v[0]),)),
+    "channels": TorchOperation(
+        lambda v, at: v[0].narrow(1, at["first"], at["count"]),
+        _channels_product,
+    ),
+    **{name: TorchOperation(compute, recomputed(compute)) for name, compute in FUSED.items()},
 }

@@ -7,13 +7,26 @@ import re
 from typing import Any
 
 from inkcap.structures import InkcapError
-from inkcap.symbols import capsules, connections, convolutional, downsampling, dropout, normalisation, ported, sparse
+from inkcap.symbols import (
+    capsules,
+    connections,
+    convolutional,
+    downsampling,
+    dropout,
+    matrix_capsules,
+    matrix_votes,
+    normalisation,
+    ported,
+    sparse,
+)
 from inkcap.symbols.part import PartSymbol
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol
 
-CAPSULES: dict[str, CapsuleSymbol] = {s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS, *ported.SYMBOLS)}
+CAPSULES: dict[str, CapsuleSymbol] = {
+    s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS, *ported.SYMBOLS, *matrix_capsules.SYMBOLS)
+}
 CONNECTIONS: dict[str, ConnectionSymbol] = {
-    s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS, *sparse.SYMBOLS)
+    s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS, *sparse.SYMBOLS, *matrix_votes.SYMBOLS)
 }
 PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *dropout.SYMBOLS)}
 

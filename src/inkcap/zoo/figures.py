@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inkcap.drawing import Drawing
 from inkcap.structures import InkcapError
 from inkcap.symbols import suggest
+from inkcap.zoo.matrix_capsules import emcaps, emcaps_for_digits
 
 
 class UnknownNetwork(InkcapError):
@@ -75,6 +76,8 @@ NETWORKS: dict[str, Callable[[], Drawing]] = {
     "cnn": cnn_figure_2,
     "lenet": lenet_figure_21,
     "lenet-digits": lenet_for_digits,
+    "emcaps": emcaps,
+    "emcaps-digits": emcaps_for_digits,
 }
 
 
