@@ -42,41 +42,50 @@ def class_vote(x: Tensor, weight: Tensor) -> Tensor:
     return torch.cat((votes, activations.reshape(len(x), -1, 1)), 2)[..., None]
 
 
+def em_votes(u: Tensor, parents: int) -> tuple[Tensor, Tensor]:
+    """Give votes as (batch, positions, parents, children, numbers), activations as (batch, positions, 1, children)."""
+    u = u.flatten(3)
+    votes = u[:, :, :-1].reshape(*u.shape[:2], parents, -1, u.shape[3]).permute(0, 4, 2, 1, 3)
+    return votes.contiguous(), u[:, :, -1].permute(0, 2, 1)[:, :, None].clamp_min(0)
+
+
 def em_maximise(
-    u: Tensor, coefficients: Tensor, beta_u: Tensor, beta_a: Tensor, inverse_temperature: float, epsilon: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Fit each parent to its share of the votes: their mean, their variance, and the logit of its activation."""
-    # batch, children, parents, numbers of a pose, positions
-    votes = u[:, :, :-1].reshape(*u.shape[:2], len(beta_u), -1, *u.shape[3:])
-    share = coefficients * u[:, :, -1:].clamp_min(0)
-    total = share.sum(1, keepdim=True).clamp_min(1e-8)  # a parent without votes has no mean, but stays finite
-    share = (share / total).unsqueeze(3)
-    mean = (share * votes).sum(1, keepdim=True)
-    variance = (share * (votes - mean).square()).sum(1, keepdim=True) + epsilon
-    each = (-1, *(1,) * (u.ndim - 3))
-    cost = (votes.shape[3] * beta_u.reshape(each) + variance.log().sum(3) / 2) * total
-    return mean, variance, inverse_temperature * (beta_a.reshape(each) - cost)
+    votes: Tensor, share: Tensor, beta_u: Tensor, beta_a: Tensor, inverse_temperature: float, epsilon: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Fit each parent to its share of the votes: mean, squared distances, variance, and its activation's logit."""
+    total = share.sum(3, keepdim=True).clamp_min(1e-8)  # a parent without votes has no mean, but stays finite
+    share = (share / total)[:, :, :, None]
+    mean = share @ votes
+    squares = (votes - mean).square()
+    variance = share @ squares + epsilon
+    cost = (votes.shape[4] * beta_u + variance.log().sum((3, 4)) / 2) * total[..., 0]
+    return mean, squares, variance, inverse_temperature * (beta_a - cost)
 
 
 def em_coefficients(
     u: Tensor, beta_u: Tensor, beta_a: Tensor, inverse_temperatures: tuple[float, ...], epsilon: float
 ) -> Tensor:
     """Give how much of each child every parent of its position takes, after as many rounds as there are numbers."""
-    votes = u[:, :, :-1].reshape(*u.shape[:2], len(beta_u), -1, *u.shape[3:])
-    coefficients = torch.full_like(votes[:, :, :, 0], 1 / len(beta_u))
+    votes, activations = em_votes(u, len(beta_u))
+    coefficients = votes.new_full(votes.shape[:4], 1 / len(beta_u))
     for inverse_temperature in inverse_temperatures:
-        mean, variance, logit = em_maximise(u, coefficients, beta_u, beta_a, inverse_temperature, epsilon)
-        density = ((votes - mean).square() / variance + (2 * torch.pi * variance).log()).sum(3) / -2
-        coefficients = torch.softmax(F.logsigmoid(logit) + density, 2)
-    return coefficients
+        share = coefficients * activations
+        _, squares, variance, logit = em_maximise(votes, share, beta_u, beta_a, inverse_temperature, epsilon)
+        distances = (squares @ variance.reciprocal().transpose(3, 4))[..., 0]
+        densities = (distances + (2 * torch.pi * variance).log().sum(4)) / -2
+        coefficients = torch.softmax(F.logsigmoid(logit)[..., None] + densities, 2)
+    return coefficients.permute(0, 3, 2, 1).reshape(*u.shape[:2], len(beta_u), *u.shape[3:])
 
 
 def em_parents(
     u: Tensor, coefficients: Tensor, beta_u: Tensor, beta_a: Tensor, inverse_temperature: float, epsilon: float
 ) -> Tensor:
     """Give the poses of all parents, the means of their votes, and behind them their activations."""
-    mean, _, logit = em_maximise(u, coefficients, beta_u, beta_a, inverse_temperature, epsilon)
-    return torch.cat((mean[:, 0].flatten(1, 2), torch.sigmoid(logit[:, 0])), 1)
+    votes, activations = em_votes(u, len(beta_u))
+    share = coefficients.flatten(3).permute(0, 3, 2, 1) * activations
+    mean, _, _, logit = em_maximise(votes, share, beta_u, beta_a, inverse_temperature, epsilon)
+    parents = torch.cat((mean.flatten(2), torch.sigmoid(logit)), 2)
+    return parents.permute(0, 2, 1).reshape(len(u), -1, *u.shape[3:])
 
 
 Compute = Callable[[Sequence[Tensor], Mapping[str, Any]], Tensor]
@@ -92,8 +101,8 @@ FUSED: dict[str, Compute] = {
 _HELPERS: dict[str, tuple[Callable[..., Any], ...]] = {
     "matrix_vote": (matrix_vote,),
     "class_vote": (class_vote,),
-    "em_coefficients": (em_maximise, em_coefficients),
-    "em_parents": (em_maximise, em_parents),
+    "em_coefficients": (em_votes, em_maximise, em_coefficients),
+    "em_parents": (em_votes, em_maximise, em_parents),
 }
 
 

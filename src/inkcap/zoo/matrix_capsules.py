@@ -23,8 +23,10 @@ def emcaps_for_digits() -> Drawing:
     """A small network of matrix capsules for the 8×8 images of the digits; it gives the activations of the classes."""
     drawing = Drawing("Matrix capsules for digits")
     drawing.add("image", "2D-data", height=8, width=8, channels=1)
-    drawing.then("conv1", "2D-relu", "convolution", kernels=32, kernel=3, padding=1)
+    drawing.then("conv1", "2D-relu", "convolution", kernels=32, kernel=3)
     drawing.then("primary", "2D-primary-capsules", "convolution", kernels=17 * 4, kernel=1)
-    drawing.then("conv_caps", "3D-em-routing", "matrix-vote", parents=8, kernel=3, stride=2)
-    drawing.then("class_caps", "2D-em-routing", "class-vote", parents=10, gives="activations")
+    # Fewer children than in the large network make smaller costs, so a larger λ makes activations as sharp.
+    sharp, soft = {"inverse_temperature": 0.1}, {"inverse_temperature": 0.06}
+    drawing.then("conv_caps", "3D-em-routing", "matrix-vote", parents=12, kernel=3, stride=2, **sharp)
+    drawing.then("class_caps", "2D-em-routing", "class-vote", parents=10, gives="activations", **soft)
     return drawing
