@@ -126,6 +126,8 @@ def recomputed(
             made = compute(leaves, at)
             if not made.requires_grad:
                 return tuple(torch.zeros_like(leaf) for leaf in leaves)
-            return torch.autograd.grad(made, leaves, gradient, materialize_grads=True)
+            found = torch.autograd.grad(made, leaves, gradient, materialize_grads=True)
+        # Optimisers walk over weights and gradients side by side, so both must lie in memory alike.
+        return tuple(part.contiguous() for part in found)
 
     return product
