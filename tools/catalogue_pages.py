@@ -59,7 +59,9 @@ def _letters(attribute: Attribute) -> Any:
 
 
 def _named_attributes(declared: tuple[Attribute, ...], *, everything: bool) -> dict[str, Any]:
-    return {a.name: _letters(a) if everything or a.required else a.default for a in declared}
+    # Rounds of a routing are counted, not sizes: no structure depends on them.
+    named = {a.name for a in declared if a.required or (everything and a.name != "iterations")}
+    return {a.name: _letters(a) if a.name in named else a.default for a in declared}
 
 
 def _attribute_rows(declared: tuple[Attribute, ...]) -> Iterator[tuple[str, ...]]:
@@ -122,7 +124,8 @@ def _printed(symbol: Symbol) -> str:
     cases = [case for case in symbol.samples if case.dtype == "float64"]
     case = next((case for case in cases if case.shape), cases[0])
     source = source_of(check(_sample_drawing(symbol, case)).network)
-    return f"```text\n{source[source.index('class') :].rstrip()}\n```\n"
+    _, body = source.split("\n\n\n", 1)  # without the imports, which are always the same
+    return f"```text\n{body.rstrip()}\n```\n"
 
 
 def _general_ports(symbol: CapsuleSymbol, rank: int) -> dict[str, Any]:
@@ -166,7 +169,7 @@ def _traced_ends(symbol: ConnectionSymbol, pair: tuple[int, int], *, everything:
         attributes |= {a.name: primed for a in symbol.attributes if a.kind == "shape"}
     attributes |= {a.name: symbol.samples[0].attributes.get(a.name, ()) for a in symbol.attributes if a.kind == "list"}
     # A symbol that knows its back end from its weight names it so: the full connection takes N numbers.
-    told = symbol.back((None,) * len(back), attributes) if symbol.back else ()
+    told = symbol.back((None,) * len(general_shape(pair[1])), attributes) if symbol.back else ()
     if len(told) == len(back):
         back = tuple(old if size is None else size for size, old in zip(told, back, strict=True))
     _, front = trace_connection(symbol, attributes, back, "float32")

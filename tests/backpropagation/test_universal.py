@@ -221,6 +221,7 @@ def test_training_asks_for_no_gradient_by_data() -> None:
         ("mean-squared-error", {}, (4, 2, 3), "numbers"),
         ("binary-cross-entropy", {}, (4,), "bits"),
         ("margin", {"upper": 0.8, "lower": 0.2, "share": 0.3}, (4,), "labels"),
+        ("spread", {"margin": 0.6}, (4,), "labels"),
     ],
 )
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
@@ -247,12 +248,12 @@ def test_explicit_losses_are_the_recipes(kind: str, options: dict, shape: tuple,
     assert gradient.dtype == value.dtype
 
 
-@pytest.mark.parametrize("kind", ["cross-entropy", "mean-squared-error", "binary-cross-entropy", "margin"])
+@pytest.mark.parametrize("kind", ["cross-entropy", "mean-squared-error", "binary-cross-entropy", "margin", "spread"])
 def test_reductions_are_sums_over_samples(kind: str) -> None:
     generator = torch.Generator().manual_seed(0)
     value = torch.randn((5, 4, 2, 2) if kind == "cross-entropy" else (5, 4), generator=generator, dtype=torch.float64)
     labels = torch.randint(0, 4, (5, 2, 2) if kind == "cross-entropy" else (5,), generator=generator)
-    target = labels if kind in ("cross-entropy", "margin") else value.sigmoid()
+    target = labels if kind in ("cross-entropy", "margin", "spread") else value.sigmoid()
     whole, slope = loss_with_gradient(kind, reduction="sum")(value, target)
     mean, mean_slope = loss_with_gradient(kind, reduction="mean")(value, target)
     torch.testing.assert_close(mean * 5, whole)

@@ -41,6 +41,10 @@ def test_golden_values() -> None:
     margin = _value("margin", [[0.5, 0.4, 0.1], [0.9, 0.9, 0.0]], [0, 1], (3,))
     assert margin == pytest.approx(((0.16 + 0.045) + 0.5 * 0.64) / 2)
     assert _value("margin", [[0.5, 0.4]], [0], (2,), upper=0.6, lower=0.2, share=1.0) == pytest.approx(0.05)
+    # leads of 0.1 and 0.4: (0.9 − 0.1)² + (0.9 − 0.4)²; leads of 0 and 0.9: 0.9² + 0
+    spread = _value("spread", [[0.5, 0.4, 0.1], [0.9, 0.9, 0.0]], [0, 1], (3,))
+    assert spread == pytest.approx(((0.64 + 0.25) + 0.81) / 2)
+    assert _value("spread", [[0.5, 0.4, 0.1]], [1], (3,), margin=0.2) == pytest.approx(0.09)
 
 
 def test_logits_come_from_the_total_input_and_never_twice() -> None:
@@ -67,7 +71,7 @@ def test_logits_come_from_the_total_input_and_never_twice() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("kind", ["cross-entropy", "mean-squared-error", "binary-cross-entropy", "margin"])
+@pytest.mark.parametrize("kind", ["cross-entropy", "mean-squared-error", "binary-cross-entropy", "margin", "spread"])
 def test_large_inputs_stay_finite(kind: str, dtype: str) -> None:
     output = CapsuleFacts("h", "identical", (2,), dtype)
     loss = loss_function(LossSpec("h", kind), output)
@@ -129,6 +133,7 @@ def test_targets_take_the_form_that_the_loss_wants() -> None:
         (np.array([0, 1]), (3, 2, 2), "cross-entropy", "labels of shape"),
         (np.zeros((2, 4)), (3,), "mean-squared-error", "4 values.*'h' of 3 has 3"),
         (np.array([0, 1]), (3, 2, 2), "margin", "one length for each class"),
+        (np.array([0, 1]), (3, 2, 2), "spread", "one activation for each class"),
     ],
 )
 def test_a_target_that_does_not_fit_is_named(values: object, shape: tuple[int, ...], kind: str, words: str) -> None:

@@ -14,8 +14,8 @@ from inkcap.network import Network, structure_of
 from inkcap.program import lower_to_steps
 from inkcap.structures import InkcapError
 
-COUPLING = frozenset({"couple"})
-"""The operations whose result is coupling coefficients, (children, parents) for a sample."""
+COUPLING = frozenset({"couple", "em_coefficients"})
+"""The operations whose result is coupling coefficients: (children, parents) for a sample, and maybe positions."""
 
 
 class CouplingError(InkcapError):
@@ -23,7 +23,8 @@ class CouplingError(InkcapError):
 
 
 def coupling(network: Network, weights: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Give the coupling coefficients c of every routing capsule: (samples, children, parents), as in evaluation.
+    """Give the coupling coefficients c of every routing capsule: (samples, children, parents), with the positions
+    behind them where there are several, as in evaluation.
 
     Weights and inputs are arrays, tensors or lists by name, a sample or a batch of them. An input on which no
     coefficient depends, such as the label of a decoder, may be left out.

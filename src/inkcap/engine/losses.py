@@ -20,6 +20,9 @@ Reduction = Literal["sum", "mean", "all"]
 FROM_TOTAL_INPUT = frozenset({("cross-entropy", "softmax"), ("binary-cross-entropy", "sigmoid")})
 """Kinds of losses that are computed from U where the output capsule is of this symbol."""
 
+ONE_NUMBER_A_CLASS = frozenset({"margin", "spread"})
+"""Kinds of losses that take labels, and of the output one number for each class."""
+
 _aten = torch.ops.aten
 _MEAN, _SUM = 1, 2
 _IGNORE = -100
@@ -113,11 +116,25 @@ def _margin(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradien
     return compute
 
 
+def _spread(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    margin = float(options.get("margin", 0.9))
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        share = _share(reduction, value, len(value))
+        right = _one_hot(target, value)
+        lead = (right * value).sum(1, keepdim=True) - value
+        short = (1 - right) * (margin - lead).clamp_min(0)
+        return short.square().sum() * share, (short - right * short.sum(1, keepdim=True)) * (2 * share)
+
+    return compute
+
+
 _MAKERS: dict[str, Callable[[Mapping[str, Any], Reduction], LossWithGradient]] = {
     "cross-entropy": _cross_entropy,
     "mean-squared-error": _mean_squared_error,
     "binary-cross-entropy": _binary_cross_entropy,
     "margin": _margin,
+    "spread": _spread,
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkcap.engine import vectors
+from inkcap.engine import matrix_capsules, vectors
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
@@ -98,6 +98,17 @@ def _axes(step: Step) -> str:
     return str(axes[0] if len(axes) == 1 else axes)
 
 
+def _channels(step: Step, x: Printed) -> Printed:
+    first, count = step.attributes["first"], step.attributes["count"]
+    return Printed(f"{x.tight}[:, {first or ''}:{first + count}]")
+
+
+def _call(step: Step, v: Sequence[Printed]) -> Printed:
+    """Print a call of the function that the module brings along for this operation."""
+    options = (f"{name}={value}" for name, value in step.attributes.items())
+    return Printed(f"{step.operation.name}({', '.join((*(x.text for x in v), *options))})")
+
+
 FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "add": lambda step, v: Printed(f"{v[0].text} + {v[1].text}", loose=True),
     "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
@@ -138,7 +149,16 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "otherwise": lambda step, v: Printed(
         f"torch.where(({v[0].tight} != 0).any(-1, keepdim=True), {v[0].text}, {v[1].text})"
     ),
+    "channels": lambda step, v: _channels(step, v[0]),
+    "matrix_vote": _call,
+    "class_vote": _call,
+    "em_coefficients": _call,
+    "em_parents": _call,
 }
+
+
+NAMED = {"em_coefficients": "coefficients"}
+"""Operations whose result has a line and a name of its own: what a reader wants to look at."""
 
 
 def print_module(lowered: Lowered) -> str:
@@ -216,8 +236,11 @@ class _Printer:
             printed = self._expression(step) if source is None else self.expressions[source]
             owner = self.program.owners[step.target]
             is_output = capsule_of.get(step.target) == owner
-            if is_output or uses.get(step.target, 0) > 1 or step.target in self.lowered.returned:
-                if step.target in placed:
+            named = step.operation.name in NAMED
+            if is_output or named or uses.get(step.target, 0) > 1 or step.target in self.lowered.returned:
+                if named:
+                    name = self.identifiers.fresh(f"{owner} {NAMED[step.operation.name]}")
+                elif step.target in placed:
                     # Several connections into one capsule each have entries of their own.
                     name = self.identifiers.fresh(f"{owner} entries")
                 else:
@@ -267,7 +290,11 @@ class _Printer:
 
 
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
-    return {f: None for step in lowered.steps for f in vectors.PRINTED.get(step.operation.name, ())}
+    return {
+        f: None
+        for step in lowered.steps
+        for f in {**vectors.PRINTED, **matrix_capsules.PRINTED}.get(step.operation.name, ())
+    }
 
 
 def _sizes(step: Step) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkcap.engine.matrix_reference import MATRIX_REFERENCE
+
 Array = NDArray[Any]
 Attributes = Mapping[str, Any]
 
@@ -149,4 +151,6 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "couple": lambda v, at: _couple(v[0], at),
     "combine": lambda v, at: np.einsum("zij,zijb->zjb", v[0], v[1])[:, None],
     "otherwise": lambda v, at: np.where((v[0] != 0).any(-1, keepdims=True), v[0], v[1]),
+    "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],
+    **MATRIX_REFERENCE,
 }

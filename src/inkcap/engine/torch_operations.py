@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from inkcap.engine import vectors
+from inkcap.engine.matrix_capsules import FUSED, recomputed
 
 Attributes = Mapping[str, Any]
 Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
@@ -162,6 +163,12 @@ def _random_mask(x: Tensor, at: Attributes) -> Tensor:
     return mask if at["inverted"] else mask * (1 - at["probability"])
 
 
+def _channels_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    by_x = torch.zeros_like(v[0])
+    by_x.narrow(1, at["first"], at["count"]).copy_(gradient)
+    return (by_x,)
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """Give torch's own data type of a name."""
     return getattr(torch, name)
@@ -233,4 +240,9 @@ TORCH: dict[str, TorchOperation] = {
     "otherwise": TorchOperation(
         lambda v, at: vectors.otherwise(*v), lambda v, y, g, at: vectors.otherwise_product(v, g)
     ),
+    "channels": TorchOperation(
+        lambda v, at: v[0].narrow(1, at["first"], at["count"]),
+        _channels_product,
+    ),
+    **{name: TorchOperation(compute, recomputed(compute)) for name, compute in FUSED.items()},
 }

@@ -208,6 +208,37 @@ def _combine(coefficients: Shape, votes: Shape) -> Shape:
     return (1, *votes[1:])
 
 
+def _channels(x: Shape, *, first: Size, count: Size) -> Shape:
+    if isinstance(x[0], int) and isinstance(first, int) and isinstance(count, int) and first + count > x[0]:
+        raise ShapeError(f"{x[0]} channels have no channel {first + count - 1}, counted from 0")
+    return (count, *x[1:])
+
+
+def _matrix_vote(x: Shape, w: Shape, *, kernel: Shape, stride: Shape, padding: Shape) -> Shape:
+    positions = (window_count(size, m, s, p) for size, m, s, p in zip(x[1:], kernel, stride, padding, strict=True))
+    return (w[0], 16 * w[1] + 1, *positions)
+
+
+def _matrix_vote_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
+    return 4 * product(w) * product(_matrix_vote(x, w, **attributes)[2:])
+
+
+def _class_vote(x: Shape, w: Shape) -> Shape:
+    return (w[0] * product(x[1:]), 16 * w[1] + 1, 1)
+
+
+def _class_vote_cost(x: Shape, w: Shape) -> Size:
+    return 4 * product(w) * product(x[1:])
+
+
+def _em_coefficients(u: Shape, beta_u: Shape, beta_a: Shape, **_: Any) -> Shape:
+    return (u[0], beta_u[0], *u[2:])
+
+
+def _em_parents(u: Shape, coefficients: Shape, beta_u: Shape, beta_a: Shape, **_: Any) -> Shape:
+    return (u[1] - 1 + beta_u[0], *u[2:])
+
+
 def within_limit(shape: Shape) -> bool:
     """Tell whether a known shape has no more elements than any structure may have."""
     total = product(shape)
@@ -260,6 +291,23 @@ couple = _operation(
 )
 combine = _operation("combine", "Σ_i c_ij·x_ij for every parent j", shape=_combine)
 otherwise = _operation("otherwise", "x, or y for a sample whose x is all zeros", shape=_equal)
+channels = _operation("channels", "some channels in a row: count of them from the first on", shape=_channels)
+matrix_vote = _operation(
+    "matrix_vote",
+    "4×4 poses under a kernel times one 4×4 matrix for every parent, and their activations",
+    shape=_matrix_vote,
+    multiply_adds=_matrix_vote_cost,
+)
+class_vote = _operation(
+    "class_vote",
+    "all 4×4 poses of a map times the matrices of their types, their places added, and their activations",
+    shape=_class_vote,
+    multiply_adds=_class_vote_cost,
+)
+em_coefficients = _operation(
+    "em_coefficients", "how much of each child every parent takes, by rounds of EM", shape=_em_coefficients
+)
+em_parents = _operation("em_parents", "the poses and activations that parents have by their votes", shape=_em_parents)
 
 FLOATING_ONLY = frozenset(VOCABULARY) - {
     "add",
@@ -271,6 +319,7 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "take",
     "cast",
     "transpose",
+    "channels",
 }
 
 

@@ -45,6 +45,11 @@ LOSSES = _table(
             _number("share", 0.5, "weight of the wrong classes", least=0, most=10),
         ),
     ),
+    Kind(
+        "spread",
+        "the activation of the right class pushed above that of every other class by a margin",
+        (_number("margin", 0.9, "lead that the right class has to have", above=0, most=1),),
+    ),
 )
 
 _DECAY = _number("weight_decay", 0.0, "pull of the weights towards zero", least=0, most=10)

@@ -13,6 +13,8 @@ from inkcap.symbols import (
     convolutional,
     downsampling,
     dropout,
+    matrix_capsules,
+    matrix_votes,
     normalisation,
     ported,
     sparse,
@@ -22,10 +24,24 @@ from inkcap.symbols.part import PartSymbol
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol
 
 CAPSULES: dict[str, CapsuleSymbol] = {
-    s.id: s for s in (*capsules.SYMBOLS, *downsampling.SYMBOLS, *ported.SYMBOLS, *vectors.CAPSULE_SYMBOLS)
+    s.id: s
+    for s in (
+        *capsules.SYMBOLS,
+        *downsampling.SYMBOLS,
+        *ported.SYMBOLS,
+        *vectors.CAPSULE_SYMBOLS,
+        *matrix_capsules.SYMBOLS,
+    )
 }
 CONNECTIONS: dict[str, ConnectionSymbol] = {
-    s.id: s for s in (*convolutional.SYMBOLS, *connections.SYMBOLS, *sparse.SYMBOLS, *vectors.CONNECTION_SYMBOLS)
+    s.id: s
+    for s in (
+        *convolutional.SYMBOLS,
+        *connections.SYMBOLS,
+        *sparse.SYMBOLS,
+        *vectors.CONNECTION_SYMBOLS,
+        *matrix_votes.SYMBOLS,
+    )
 }
 PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *dropout.SYMBOLS)}
 

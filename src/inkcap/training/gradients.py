@@ -59,7 +59,9 @@ def by_universal(network: Network, module: torch.nn.Module, facts: NetworkFacts,
         for state, value in zip(moved, after, strict=True):
             state.copy_(value)
         for parameter, gradient in zip(learned, gradients, strict=True):
-            parameter.grad = gradient
+            # Fused optimisers walk weight and gradient side by side in memory, so both must lie alike.
+            apart = gradient is not None and gradient.stride() != parameter.stride()
+            parameter.grad = gradient.contiguous() if apart else gradient
         return loss
 
     return backpropagate

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from inkcap.engine.losses import FROM_TOTAL_INPUT, LossWithGradient, loss_with_gradient
+from inkcap.engine.losses import FROM_TOTAL_INPUT, ONE_NUMBER_A_CLASS, LossWithGradient, loss_with_gradient
 from inkcap.recipes import LossSpec, Recipe
 from inkcap.recipes.fields import Scalar
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
@@ -61,17 +61,29 @@ def _margin(options: Mapping[str, Scalar]) -> LossFunction:
     return loss
 
 
+def _spread(options: Mapping[str, Scalar]) -> LossFunction:
+    margin = float(options["margin"])
+
+    def loss(value: Tensor, target: Tensor) -> Tensor:
+        right = functional.one_hot(target, value.shape[1]).to(value.dtype)
+        lead = (right * value).sum(1, keepdim=True) - value
+        return ((1 - right) * (margin - lead).clamp_min(0).square()).sum(dim=1).mean()
+
+    return loss
+
+
 _MAKERS: Mapping[str, Callable[[Mapping[str, Scalar]], LossFunction]] = {
     "cross-entropy": _cross_entropy,
     "mean-squared-error": _mean_squared_error,
     "binary-cross-entropy": _binary_cross_entropy,
     "margin": _margin,
+    "spread": _spread,
 }
 
 
 def _is_flat(spec: LossSpec, output: CapsuleFacts) -> bool:
     # Labels are one a sample or one a position; a capsule of 1×1 positions is a vector written otherwise.
-    return spec.kind == "margin" or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+    return spec.kind in ONE_NUMBER_A_CLASS or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
 
 
 def _widened(value: Tensor, flat: bool) -> Tensor:

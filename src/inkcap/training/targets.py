@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from inkcap.engine.losses import ONE_NUMBER_A_CLASS
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts
 
@@ -21,7 +22,7 @@ def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") 
     """
     if values.dtype.kind not in "iub":
         return "numbers"
-    if _fits(values, output) and loss not in ("cross-entropy", "margin"):
+    if _fits(values, output) and loss not in {"cross-entropy", *ONE_NUMBER_A_CLASS}:
         if values.size == 0 or (values.min() >= 0 and values.max() <= 1):
             return "bits"
         if loss == "mean-squared-error":
@@ -32,7 +33,7 @@ def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") 
 def encode_target(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> Tensor:
     """Give a target as the tensor that the loss of that kind takes; `name` is the target's, for messages."""
     kind = target_kind(values, output, loss)
-    if loss == "margin" or (loss == "cross-entropy" and kind == "classes"):
+    if loss in ONE_NUMBER_A_CLASS or (loss == "cross-entropy" and kind == "classes"):
         return torch.from_numpy(_labels(values, output, loss, name))
     if kind == "classes":
         return _one_hot(values, output, loss, name)
@@ -75,11 +76,12 @@ def _labels(values: NDArray[Any], output: CapsuleFacts, kind: str, name: str) ->
             "draw it with as many neurons as there are classes, or use binary-cross-entropy."
         )
     positions = output.shape[1:]
-    if kind == "margin" or positions == (1, 1):
+    if kind in ONE_NUMBER_A_CLASS or positions == (1, 1):
         positions = ()
-    if kind == "margin" and output.size != output.classes:
+    if kind in ONE_NUMBER_A_CLASS and output.size != output.classes:
+        what = "length" if kind == "margin" else "activation"
         raise TrainingError(
-            f"the output {output.name!r} has {output.shape_text()}, but margin needs one length for each class."
+            f"the output {output.name!r} has {output.shape_text()}, but {kind} needs one {what} for each class."
         )
     if values.shape[1:] != positions and int(np.prod(values.shape[1:])) == int(np.prod(positions)):
         values = values.reshape((len(values), *positions))

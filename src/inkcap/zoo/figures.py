@@ -15,6 +15,7 @@ from inkcap.zoo.flexible import (
     neurons_figure_25,
     skip_figure_16,
 )
+from inkcap.zoo.matrix_capsules import emcaps, emcaps_for_digits
 
 
 class UnknownNetwork(InkcapError):
@@ -90,6 +91,8 @@ NETWORKS: dict[str, Callable[[], Drawing]] = {
     "figure-26": capsules_figure_26,
     "capsnet": capsnet,
     "capsnet-digits": capsnet_for_digits,
+    "emcaps": emcaps,
+    "emcaps-digits": emcaps_for_digits,
 }
 
 
