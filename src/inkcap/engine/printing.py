@@ -290,11 +290,8 @@ class _Printer:
 
 
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
-    return {
-        f: None
-        for step in lowered.steps
-        for f in {**vectors.PRINTED, **matrix_capsules.PRINTED}.get(step.operation.name, ())
-    }
+    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED}
+    return {f: None for step in lowered.steps for f in printed.get(step.operation.name, ())}
 
 
 def _sizes(step: Step) -> str:

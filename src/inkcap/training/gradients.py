@@ -60,8 +60,9 @@ def by_universal(network: Network, module: torch.nn.Module, facts: NetworkFacts,
             state.copy_(value)
         for parameter, gradient in zip(learned, gradients, strict=True):
             # Fused optimisers walk weight and gradient side by side in memory, so both must lie alike.
-            apart = gradient is not None and gradient.stride() != parameter.stride()
-            parameter.grad = gradient.contiguous() if apart else gradient
+            if gradient is not None and gradient.stride() != parameter.stride():
+                gradient = gradient.contiguous()
+            parameter.grad = gradient
         return loss
 
     return backpropagate
