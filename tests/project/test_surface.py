@@ -27,6 +27,7 @@ PUBLIC = [
     "build",
     "check",
     "contract",
+    "coupling",
     "draw",
     "evaluate",
     "expand",
