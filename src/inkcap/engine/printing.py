@@ -205,7 +205,9 @@ class _Printer:
         """Print the functions that the forward function calls, as the engine has them."""
         lines: list[str] = []
         for function in self.called:
-            lines += [*inspect.getsource(function).rstrip().split("\n"), "", ""]
+            source = inspect.getsource(function).rstrip()
+            # What is said to the type checker about torch is of no use to a reader.
+            lines += [*(line.partition("  # pyright:")[0] for line in source.split("\n")), "", ""]
         return lines
 
     def declarations(self) -> list[str]:

@@ -18,8 +18,7 @@ from torch import Tensor
 def vector_length(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     """Length over some axes, which stay with one number each; neither huge nor tiny numbers are squared."""
     largest = x.detach().abs().amax(dim, keepdim=True).clamp_min(torch.finfo(x.dtype).tiny)
-    scaled: Tensor = torch.linalg.vector_norm(x / largest, dim=dim, keepdim=True)
-    return largest * scaled
+    return largest * torch.linalg.vector_norm(x / largest, dim=dim, keepdim=True)  # pyright: ignore
 
 
 def squash_vectors(s: Tensor) -> Tensor:

@@ -37,5 +37,5 @@ def capsnet(
 
 
 def capsnet_for_digits() -> Drawing:
-    """A narrow CapsNet for the 8×8 images of the digits: kernels 3×3 and 8 types of capsules."""
+    """A narrow CapsNet for the 8×8 images of the digits: kernels 3×3 and 16 types of capsules."""
     return capsnet(size=8, kernel=3, channels=64, types=16, decoder=(64, 128), name="CapsNet for digits")
