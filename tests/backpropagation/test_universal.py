@@ -69,8 +69,9 @@ def assert_trains_alike(network: Network, optimiser: str, steps: int = 50, batch
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_of_the_zoo_trains_alike(name: str) -> None:
     network = in_float64(draw(name))
-    many = sum(weight.structure.elements for weight in network.weights.values()) > 1_000_000
-    assert_trains_alike(network, "momentum", steps=3 if many else 50, batch=1)
+    # Routing takes long for its few weights, and many weights take long by themselves.
+    heavy = check(draw(name)).multiply_adds > 5_000_000
+    assert_trains_alike(network, "momentum", steps=3 if heavy else 50, batch=1)
 
 
 @settings(max_examples=15, deadline=None)

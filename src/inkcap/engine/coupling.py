@@ -25,7 +25,8 @@ class CouplingError(InkcapError):
 def coupling(network: Network, weights: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Tensor]:
     """Give the coupling coefficients c of every routing capsule: (samples, children, parents), as in evaluation.
 
-    Positions stand behind them where a capsule has several. Weights and inputs are arrays, tensors or lists by name, a sample or a batch of them. An input on which no
+    Positions stand behind them where a capsule has several.
+    Weights and inputs are arrays, tensors or lists by name, a sample or a batch of them. An input on which no
     coefficient depends, such as the label of a decoder, may be left out.
     """
     program = lower_to_steps(network)

@@ -4,9 +4,6 @@
 nothing but torch and each other.
 """
 
-# torch leaves the type of a norm open, and what is printed has no room for a remark on its line.
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Sequence
