@@ -45,6 +45,7 @@ def trained_weights(network: Network, universal: bool, steps: int, recipe: Recip
     optimiser = make_optimiser(recipe.optimiser, parameters)
     planned = by_universal(network, module, facts, recipe) if universal else None
     loss_of = total_loss(facts, recipe)
+    torch.manual_seed(7)  # both ways draw the same masks
     for step in range(steps):
         inputs = list(random_batch(network, network.inputs, step, batch).values())
         targets = list(random_batch(network, network.outputs, 1000 + step, batch).values())
@@ -59,7 +60,7 @@ def trained_weights(network: Network, universal: bool, steps: int, recipe: Recip
 
 def assert_trains_alike(network: Network, optimiser: str, steps: int = 50, batch: int = BATCH) -> None:
     losses = tuple(LossSpec(id, "mean-squared-error", 0.5 + i) for i, id in enumerate(network.outputs))
-    recipe = Recipe(DataSpec("any"), losses=losses, optimiser=OptimiserSpec(optimiser, 0.01))
+    recipe = Recipe(DataSpec("any"), losses=losses, optimiser=OptimiserSpec(optimiser, 0.001))
     by_tape = trained_weights(network, False, steps, recipe, batch)
     by_plan = trained_weights(network, True, steps, recipe, batch)
     for name, weight in by_tape.items():
@@ -96,26 +97,35 @@ def test_delta_of_every_capsule_is_the_slope_of_its_total_input(drawing: Drawing
     module = build(network)
     initialise(module, network, 2)
     inputs, targets = random_batch(network, network.inputs, 0), random_batch(network, network.outputs, 1)
+    torch.manual_seed(7)  # both ways draw the same masks
     found = planned(weights_of(module), inputs, targets)
     from inkcap.engine import TORCH
 
     program = planned.program
     values = dict(zip(program.inputs.values(), inputs.values(), strict=True))
-    values |= {program.weights[name]: weight for name, weight in weights_of(module).items()}
+    stored = {**program.weights, **program.states}
+    values |= {stored[name]: weight for name, weight in weights_of(module).items()}
     values = {number: value.clone().requires_grad_() for number, value in values.items()}
+    torch.manual_seed(7)
     for step in program.trace.steps:
         arguments = [values[number] for number in step.arguments]
         made = TORCH[step.operation.name].compute(arguments, step.attributes)
         values[step.target] = made.view_as(made) if made is arguments[0] else made
     loss = sum(((values[program.outputs[id]] - targets[id]) ** 2).sum() / 2 for id in network.outputs)
     torch.testing.assert_close(found.loss, loss.detach(), rtol=1e-12, atol=1e-12)
-    assert list(found.delta) == list(network.capsules)
+    assert list(found.delta) == list(program.total_inputs)
+    assert list(found.Y) == list(network.capsules)
     wanted = [values[number] for number in program.total_inputs.values()]
     theirs = torch.autograd.grad(loss, wanted, retain_graph=True, allow_unused=True)
-    for (id, delta), slope in zip(found.delta.items(), theirs, strict=True):
-        torch.testing.assert_close(delta, torch.zeros_like(delta) if slope is None else slope, rtol=1e-10, atol=1e-12)
-        torch.testing.assert_close(found.U[id], values[program.total_inputs[id]].detach(), rtol=1e-12, atol=1e-12)
-        torch.testing.assert_close(found.Y[id], values[program.outputs[id]].detach(), rtol=1e-12, atol=1e-12)
+    # A normalisation takes almost all of a gradient away: what is left has the digits of the largest one.
+    least = 1e-12 * max(1.0, *(float(slope.abs().max()) for slope in theirs if slope is not None))
+    for (socket, delta), slope in zip(found.delta.items(), theirs, strict=True):
+        torch.testing.assert_close(delta, torch.zeros_like(delta) if slope is None else slope, rtol=1e-10, atol=least)
+        torch.testing.assert_close(
+            found.U[socket], values[program.total_inputs[socket]].detach(), rtol=1e-12, atol=1e-12
+        )
+    for id, output in found.Y.items():
+        torch.testing.assert_close(output, values[program.outputs[id]].detach(), rtol=1e-12, atol=1e-12)
 
 
 def test_ties_multiple_connections_and_several_outputs() -> None:

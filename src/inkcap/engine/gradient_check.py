@@ -179,7 +179,7 @@ class _Checker:
     def _difference(self, number: int, place: int) -> float | None:
         """Give one number of a gradient by a central difference, or None where a kink lies inside every step."""
         for step in _STEPS:
-            shift = torch.zeros_like(self.values[number])
+            shift = torch.zeros_like(self.values[number], memory_format=torch.contiguous_format)
             shift.view(-1)[place] = step
             (up, above), (down, below) = (self._run({number: sign * shift}) for sign in (1, -1))
             # The middle too: a kink right at the point has the same pattern on neither side, or on both.
