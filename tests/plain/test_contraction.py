@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from drawn import random_drawings
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkcap.drawing import Drawing, Edit, Plain, Put, from_text
@@ -192,7 +192,7 @@ def test_expanded_and_contracted_is_original(drawing) -> None:
         expansion = expand(network, weights)
         contraction = contract(expansion.drawing)
     except ExpansionError:
-        assume(False)
+        return
     except ContractionError:
         # A block among several data neurons or outputs: no connection joins a vector to a neuron.
         ends = (*network.inputs, *network.outputs)

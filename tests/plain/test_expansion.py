@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from drawn import random_drawings
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 
 from inkcap.drawing import Drawing, from_text, limits
 from inkcap.drawing.plain import FIXED, FREE
@@ -178,8 +178,11 @@ def test_expanded_is_original(drawing) -> None:
     try:
         expansion = expand(network, columns=True)
     except ExpansionError:
-        assume(report.parameters > 0)  # only what has no weight may have nothing to expand
-        raise
+        # Ports, what capsules learn by themselves, and connections under random masks have no neurons.
+        refused = any(c.ports or c.parameters or any(p.weights for p in c.parts) for c in network.capsules.values())
+        masked = any(c.attributes.get("dropconnect") for c in network.connections.values())
+        assert refused or masked or not report.parameters
+        return
     x = random_inputs([network.capsules[id].output.elements for id in network.inputs])
     block = expansion.drawing
     order = [id for id in block.capsules if id in network.inputs] or list(network.inputs)

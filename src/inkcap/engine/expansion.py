@@ -101,6 +101,12 @@ def _check(network: Network) -> None:
             raise ExpansionError(
                 f"{capsule.id} has several ports, and neurons are written into one; expand a network without it"
             )
+        learnt = [weight.name for weight in capsule.stored if weight is not capsule.bias]
+        if learnt:
+            raise ExpansionError(
+                f"{capsule.id} stores {learnt[0]}, and a drawing of neurons has no place for it; expand a network "
+                "without it"
+            )
     for connection in network.connections.values():
         if connection.attributes.get("dropconnect"):
             raise ExpansionError(

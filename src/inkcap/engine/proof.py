@@ -66,7 +66,7 @@ def run_block(drawing: Drawing, inputs: Sequence[Array]) -> list[Array]:
     Inputs are its data capsules in the drawing's order, or, if it has none, what its data neurons hold in theirs.
     """
     network = check(drawing).network
-    module = build(network).double()
+    module = build(network).double().eval()
     initialise(module, network, 0)
     arrays = inputs if drawing.capsules else [np.concatenate(inputs, 1)]
     shaped = [
