@@ -14,7 +14,8 @@ from inkcap.engine import build, initialise
 from inkcap.network import check
 from inkcap.recipes import DataSpec, OptimiserSpec, Recipe, complete_losses
 from inkcap.training.facts import facts_of
-from inkcap.training.losses import total_loss
+from inkcap.training.gradients import by_universal
+from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.optimisers import make_optimiser
 from inkcap.training.scores import outputs_of
 from inkcap.zoo import draw, mlp
@@ -30,39 +31,57 @@ CASES: list[Case] = [
 ]  # fmt: skip
 
 
-def our_training_step(drawing: Drawing, x: Tensor, y: Tensor) -> Callable[[], object]:
-    """One step exactly as Inkcap's training loop takes it."""
+ADAM = OptimiserSpec("adam", 1e-3)
+
+
+def our_training_step(
+    drawing: Drawing, x: Tensor, y: Tensor, optimiser: OptimiserSpec = ADAM, *, universal: bool = False
+) -> Callable[[], object]:
+    """One step exactly as Inkcap's training loop takes it, by autograd or by universal backpropagation."""
     network = check(drawing).network
     facts = facts_of(network)
-    output = network.outputs[0]
-    recipe = complete_losses(Recipe(DataSpec("any"), optimiser=OptimiserSpec("adam", 1e-3)), {output: "classes"})
-    wants_scores = network.capsules[output].record.scores_from_input
-    module = build(network, {output: "U"} if wants_scores else None)
+    recipe = complete_losses(Recipe(DataSpec("any"), optimiser=optimiser), {network.outputs[0]: "classes"})
+    module = build(network, dict(wanted_returns(facts, recipe)))
     initialise(module, network, 0)
-    loss_of = total_loss(facts, recipe)
-    optimiser = make_optimiser(recipe.optimiser, list(module.parameters()))
+    made = make_optimiser(recipe.optimiser, list(module.parameters()))
     inputs, targets = (x,), (y,)
+    if universal:
+        backpropagate = by_universal(network, module, facts, recipe)
 
-    def step() -> object:
-        optimiser.zero_grad(set_to_none=True)
+        def planned() -> object:
+            loss = backpropagate(inputs, targets)
+            made.step()
+            return loss
+
+        return planned
+    loss_of = total_loss(facts, recipe)
+
+    def taped() -> object:
+        made.zero_grad(set_to_none=True)
         loss = loss_of(outputs_of(module(*inputs)), targets)
         loss.backward()
-        optimiser.step()
+        made.step()
         return loss.detach()
 
-    return step
+    return taped
 
 
-def training_step_by_hand(module: nn.Module, x: Tensor, y: Tensor) -> Callable[[], object]:
+def training_step_by_hand(
+    module: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    optimiser: type[torch.optim.Optimizer] = torch.optim.Adam,
+    rate: float = 1e-3,
+) -> Callable[[], object]:
     """One step of the loop that everyone writes."""
     criterion = nn.CrossEntropyLoss()
-    optimiser = torch.optim.Adam(module.parameters(), lr=1e-3)
+    made = optimiser(module.parameters(), lr=rate)
 
     def step() -> object:
-        optimiser.zero_grad()
+        made.zero_grad()
         loss = criterion(module(x), y)
         loss.backward()
-        optimiser.step()
+        made.step()
         return loss.detach()
 
     return step

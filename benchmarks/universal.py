@@ -7,78 +7,16 @@ Figure 21 shows what is left when the kernels take the time.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
 import torch
-from by_hand import HandLeNet, HandMLP
 from measure import Comparison, compare
-from torch import Tensor, nn
+from steps import CASES as ALL_CASES
+from steps import our_training_step, training_step_by_hand
 
-from inkcap.drawing import Drawing
-from inkcap.engine import build, initialise
-from inkcap.network import check
-from inkcap.recipes import DataSpec, OptimiserSpec, Recipe, complete_losses
-from inkcap.training.facts import facts_of
-from inkcap.training.gradients import by_universal
-from inkcap.training.losses import total_loss, wanted_returns
-from inkcap.training.optimisers import make_optimiser
-from inkcap.training.scores import outputs_of
-from inkcap.zoo import draw
+from inkcap.recipes import OptimiserSpec
 
-Case = tuple[str, Drawing, Callable[[], nn.Module], tuple[int, ...], int, int]
-
-CASES: list[Case] = [
-    ("MLP 2-6-4-2, batch 1", draw("mlp"), lambda: HandMLP(2, 6, 4, 2), (2,), 2, 1),
-    ("MLP 2-6-4-2, batch 64", draw("mlp"), lambda: HandMLP(2, 6, 4, 2), (2,), 2, 64),
-    ("LeNet, batch 64", draw("lenet"), HandLeNet, (1, 28, 28), 10, 64),
-]
-
-
-def our_step(drawing: Drawing, x: Tensor, y: Tensor, universal: bool) -> Callable[[], object]:
-    """One step exactly as Inkcap's training loop takes it."""
-    network = check(drawing).network
-    facts = facts_of(network)
-    recipe = complete_losses(
-        Recipe(DataSpec("any"), optimiser=OptimiserSpec("sgd", 0.01)), {network.outputs[0]: "classes"}
-    )
-    module = build(network, dict(wanted_returns(facts, recipe)))
-    initialise(module, network, 0)
-    optimiser = make_optimiser(recipe.optimiser, list(module.parameters()))
-    inputs, targets = (x,), (y,)
-    if universal:
-        backpropagate = by_universal(network, module, facts, recipe)
-
-        def planned() -> object:
-            loss = backpropagate(inputs, targets)
-            optimiser.step()
-            return loss
-
-        return planned
-    loss_of = total_loss(facts, recipe)
-
-    def taped() -> object:
-        optimiser.zero_grad(set_to_none=True)
-        loss = loss_of(outputs_of(module(*inputs)), targets)
-        loss.backward()
-        optimiser.step()
-        return loss.detach()
-
-    return taped
-
-
-def step_by_hand(module: nn.Module, x: Tensor, y: Tensor) -> Callable[[], object]:
-    """One step of the loop that everyone writes."""
-    criterion = nn.CrossEntropyLoss()
-    optimiser = torch.optim.SGD(module.parameters(), lr=0.01)
-
-    def step() -> object:
-        optimiser.zero_grad()
-        loss = criterion(module(x), y)
-        loss.backward()
-        optimiser.step()
-        return loss.detach()
-
-    return step
+CASES = [case for case in ALL_CASES if case[0].startswith(("MLP 2-6-4-2", "LeNet"))]
+DESCENT = OptimiserSpec("sgd", 0.01)
 
 
 def measure_universal(rounds: int) -> list[Comparison]:
@@ -89,9 +27,9 @@ def measure_universal(rounds: int) -> list[Comparison]:
         x = torch.randn((batch, *shape), generator=generator)
         y = torch.randint(0, classes, (batch,), generator=generator)
         contenders = {
-            "universal": our_step(drawing, x, y, universal=True),
-            "autograd": our_step(drawing, x, y, universal=False),
-            "by hand": step_by_hand(by_hand(), x, y),
+            "universal": our_training_step(drawing, x, y, DESCENT, universal=True),
+            "autograd": our_training_step(drawing, x, y, DESCENT),
+            "by hand": training_step_by_hand(by_hand(), x, y, torch.optim.SGD, DESCENT.rate),
         }
         found.append(compare(name, contenders, "by hand", rounds))
     return found

@@ -35,14 +35,15 @@ def test_a_step_is_no_slower_than_one_written_by_hand(number: int, monkeypatch) 
 def test_a_universal_step_is_faster_than_the_loop_that_everyone_writes(number: int, monkeypatch) -> None:
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
     import measure
+    import steps
     import universal
 
     _, drawing, by_hand, shape, classes, batch = universal.CASES[number]
     x = torch.randn((batch, *shape))
     y = torch.randint(0, classes, (batch,))
     contenders = {
-        "ours": universal.our_step(drawing, x, y, universal=True),
-        "hand": universal.step_by_hand(by_hand(), x, y),
+        "ours": steps.our_training_step(drawing, x, y, universal.DESCENT, universal=True),
+        "hand": steps.training_step_by_hand(by_hand(), x, y, torch.optim.SGD, universal.DESCENT.rate),
     }
     best = min(
         measure.compare("step", contenders, "hand", rounds=9, seconds=0.03).ratios["ours"].median for _ in range(3)

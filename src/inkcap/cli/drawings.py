@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -201,6 +202,9 @@ def new(
         drawing.apply(Edit("name", (Put(Meta(stem, drawing.dtype)),)))
     save_drawing(drawing, path)
     say(f"wrote {path} ({chosen}: {len(drawing.capsules)} capsules, {len(drawing.connections)} connections)")
+    close = [] if start or chosen == stem else get_close_matches(stem, NETWORKS, 1, 0.8)
+    if close and close[0] != chosen:
+        say(f"there is a network {close[0]}: 'inkcap new {close[0]}' starts from it")
     say(f"next: inkcap check {shlex.quote(str(path))}")
 
 
