@@ -26,8 +26,8 @@ DIFFERENCE_TOLERANCE = 1e-5
 _STEPS = (1e-5, 1e-6, 1e-7)
 _KINKED = frozenset({"relu", "step", "window_max"})
 _SMALLEST = 1e-8
-_SHARE = 1e-4
-"""Gradients that are smaller than this share of the largest one are compared with that: they may have lost digits."""
+_ROUNDING = 16 * torch.finfo(torch.float64).eps
+"""How far two losses may be apart by rounding, for losses of size 1: a difference cannot tell less."""
 
 
 @dataclass(frozen=True)
@@ -106,19 +106,21 @@ class _Checker:
         ours = {self.program.total_inputs[id]: delta for id, delta in found.delta.items()}
         ours |= {self.program.weights[name]: update for name, update in found.updates.items()}
         theirs = self._by_autograd(list(ours))
-        largest = max((float(slope.abs().max()) for slope in theirs.values() if slope.numel()), default=0.0)
         worst: dict[str, list[float]] = {}
         for number, mine in ours.items():
             symbol = owners[number]
             entry = worst.setdefault(symbol, [0, 0, 0.0, 0.0])
             # Against the largest of its kind: a number that is 0 by cancellation has no digits of its own.
-            scale = max(float(theirs[number].abs().max()) if mine.numel() else 0.0, _SHARE * largest, _SMALLEST)
+            scale = max(float(theirs[number].abs().max()) if mine.numel() else 0.0, _SMALLEST)
             entry[2] = _worse(entry[2], float((mine - theirs[number]).abs().max()) / scale)
             for place in self._places(mine.numel()):
-                slope = self._difference(number, place)
-                entry[0 if slope is not None else 1] += 1
-                if slope is not None:
-                    entry[3] = _worse(entry[3], abs(slope - float(mine.flatten()[place])) / scale)
+                met = self._difference(number, place)
+                entry[0 if met is not None else 1] += 1
+                if met is not None:
+                    slope, blur = met
+                    apart = abs(slope - float(mine.flatten()[place]))
+                    # Not max(0, …): an error that is no number must stay one.
+                    entry[3] = _worse(entry[3], (0.0 if apart <= blur else apart - blur) / scale)
         return [SymbolCheck(s, int(a), int(b), c, d) for s, (a, b, c, d) in worst.items()]
 
     def _owners(self) -> dict[int, str]:
@@ -176,15 +178,19 @@ class _Checker:
         return dict(zip(numbers, found, strict=True))
 
     @torch.no_grad()
-    def _difference(self, number: int, place: int) -> float | None:
-        """Give one number of a gradient by a central difference, or None where a kink lies inside every step."""
+    def _difference(self, number: int, place: int) -> tuple[float, float] | None:
+        """Give one number of a gradient by a central difference, and how far rounding blurs it.
+
+        None where a kink lies inside every step.
+        """
         for step in _STEPS:
             shift = torch.zeros_like(self.values[number], memory_format=torch.contiguous_format)
             shift.view(-1)[place] = step
             (up, above), (down, below) = (self._run({number: sign * shift}) for sign in (1, -1))
             # The middle too: a kink right at the point has the same pattern on neither side, or on both.
             if all(torch.equal(above[n], below[n]) and torch.equal(above[n], self.pattern[n]) for n in above):
-                return float(self._loss(up) - self._loss(down)) / (2 * step)
+                high, low = float(self._loss(up)), float(self._loss(down))
+                return (high - low) / (2 * step), _ROUNDING * max(abs(high), abs(low), 1.0) / step
         return None
 
 
