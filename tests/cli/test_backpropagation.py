@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from worked import INPUTS, TARGETS, WEIGHTS, draw_worked_example
@@ -92,9 +93,15 @@ def test_gradients_are_checked_per_symbol(run, example) -> None:
 
 
 def test_wrong_gradients_end_with_1(run, example, monkeypatch) -> None:
-    from inkcap.engine import gradient_check
+    from inkcap.engine import rules
 
-    monkeypatch.setattr(gradient_check, "DIFFERENCE_TOLERANCE", 0.0)
+    right = rules.RULES["relu"]
+
+    def slightly_wrong(page, call):
+        (gradient,) = right.backward(page, call)
+        return (f"({gradient}) * 1.0001",)
+
+    monkeypatch.setitem(rules.RULES, "relu", replace(right, backward=slightly_wrong))
     answer = run("check", "example.inkcap.json", "--gradients")
     assert answer.code == 1
     assert "too large" in answer.err
