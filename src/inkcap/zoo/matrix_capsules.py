@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from inkcap.drawing import Drawing
 
 
@@ -26,7 +28,8 @@ def emcaps_for_digits() -> Drawing:
     drawing.then("conv1", "2D-relu", "convolution", kernels=32, kernel=3)
     drawing.then("primary", "2D-primary-capsules", "convolution", kernels=17 * 4, kernel=1)
     # Fewer children than in the large network make smaller costs, so a larger λ makes activations as sharp.
-    sharp, soft = {"inverse_temperature": 0.1}, {"inverse_temperature": 0.06}
+    sharp: dict[str, Any] = {"inverse_temperature": 0.1}
+    soft: dict[str, Any] = {"inverse_temperature": 0.06}
     drawing.then("conv_caps", "3D-em-routing", "matrix-vote", parents=12, kernel=3, stride=2, **sharp)
     drawing.then("class_caps", "2D-em-routing", "class-vote", parents=10, gives="activations", **soft)
     return drawing
