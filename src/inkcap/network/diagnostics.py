@@ -30,6 +30,7 @@ RULES: dict[str, str] = {
     "window-too-large": "A window or kernel is larger than what it slides over.",
     "padding-too-large": "Padding is more than half of the window.",
     "groups-do-not-divide": "Channels or kernels do not divide into the groups.",
+    "bounds-in-disorder": "A lower bound is not below the upper one.",
     "nothing-to-normalise": "A worn normalisation has a single number to work on.",
     "too-large": "A structure or weight has more elements than any may have.",
     "tie-mismatch": "Tied connections have weights of different structure.",
