@@ -242,10 +242,15 @@ def _print_total(step: Step, x: Printed) -> Printed:
     return Printed(f"{x.tight}.sum({axes[0] if len(axes) == 1 else axes}{keep})")
 
 
+def _print_pieces(step: Step, x: Printed) -> Printed:
+    sizes = (-1, step.shape[0], step.attributes["pieces"], *step.shape[1:])
+    return Printed(f"{x.tight}.reshape({', '.join(map(str, sizes))}).max(2).values")
+
+
 FUNCTION_FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "curve": lambda step, v: CURVES[step.attributes["of"]].printed(v[0], step.attributes),
     "prelu": lambda step, v: Printed(f"F.prelu({v[0].text}, {v[1].text})"),
-    "piece_max": lambda step, v: Printed(f"{v[0].tight}.unflatten(1, (-1, {step.attributes['pieces']})).max(2).values"),
+    "piece_max": lambda step, v: _print_pieces(step, v[0]),
     "local_response": lambda step, v: _print_response(step, v[0]),
     "unit": lambda step, v: Printed(f"unit_vectors({v[0].text}, 1)"),
     "subtract": lambda step, v: Printed(f"{v[0].text} - {v[1].tight}", loose=True),

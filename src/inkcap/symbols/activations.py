@@ -77,7 +77,7 @@ PRELU = CapsuleSymbol(
     title="PReLU",
     family="activation",
     ranks=ALL_RANKS,
-    glyph=Glyph("M-.34 .28L0 .16L.3 -.26M-.24 .08V.08M-.12 .04V.04", INK, WASH),
+    glyph=Glyph("M-.34 .3L0 .12L.3 -.28M-.34 .12H0", INK, WASH),
     formula="Y = max(0, U) + α·min(0, U)",
     forward=prelu,
     back=keep_shape,

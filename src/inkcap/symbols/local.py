@@ -99,7 +99,7 @@ L2_NORMALISATION = CapsuleSymbol(
     title="L2 normalisation",
     family="normalisation",
     ranks=(1, 2, 3),
-    glyph=Glyph("M0 0L.2 -.2M.2 -.2H.06M.2 -.2V-.06M-.28 0A.28 .28 0 1 0 .28 0A.28 .28 0 1 0 -.28 0Z", INK, WASH),
+    glyph=Glyph("M-.34 0A.34 .34 0 1 0 .34 0A.34 .34 0 1 0 -.34 0ZM-.1 .1L.2 -.2M.02 -.2H.2V-.02", INK, WASH),
     formula="Y = s·U/‖U‖ along the channels or the vector",
     forward=l2_normalisation,
     back=keep_shape,

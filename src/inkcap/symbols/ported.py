@@ -110,12 +110,12 @@ PRODUCT = CapsuleSymbol(
         ),
     ),
     samples=(
-        Sample({"operation": "quotient", "least": 0.05}, (5,), ports={"by": (5,)}),
-        Sample({"operation": "quotient", "offset": 1, "least": 0.1}, (2, 2, 2), ports={"by": (2, 2, 2)}),
         Sample({}, (), ports={"by": ()}),
         Sample({}, (5,), ports={"by": (5,)}),
         Sample({}, (2, 3, 4), ports={"by": (2, 3, 4)}),
         Sample({}, (2, 2, 3, 2), ports={"by": (2, 2, 3, 2)}),
+        Sample({"operation": "quotient", "least": 0.05}, (5,), ports={"by": (5,)}),
+        Sample({"operation": "quotient", "offset": 1, "least": 0.1}, (2, 2, 2), ports={"by": (2, 2, 2)}),
     ),
     refusals=(
         Refusal({}, (3,), "structure-mismatch", ports={"by": (4,)}),
@@ -196,7 +196,12 @@ DISTANCE = CapsuleSymbol(
     title="distance",
     family="ports",
     ranks=(1, 2, 3),
-    glyph=Glyph("M-.24 .2V.2M.24 -.2V-.2M-.16 .14L.16 -.14M-.34 .3H.34", "#8a4b12", "#f8ecdf"),
+    glyph=Glyph(
+        "M-.36 .24A.08 .08 0 1 0 -.2 .24A.08 .08 0 1 0 -.36 .24ZM.2 -.24A.08 .08 0 1 0 .36 -.24A.08 .08 0 1 0 .2 -.24Z"
+        "M-.18 .16L-.06 .05M.06 -.05L.18 -.16",
+        "#8a4b12",
+        "#f8ecdf",
+    ),
     formula="Y = Σ (U − U^{to})²",
     forward=distance,
     ports=(MAIN, Port("to", "The other end, summed over all connections that enter here.")),
