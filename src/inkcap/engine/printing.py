@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from inkcap.engine import matrix_capsules, vectors
+from inkcap.engine.functions import FUNCTION_FORMS, called_by
+from inkcap.engine.printed import Printed
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
-
-
-@dataclass(frozen=True)
-class Printed:
-    """An expression, and whether it needs brackets inside another."""
-
-    text: str
-    loose: bool = False
-
-    @property
-    def tight(self) -> str:
-        """The expression in brackets if it needs them."""
-        return f"({self.text})" if self.loose else self.text
 
 
 def _pair(values: Any) -> str:
@@ -123,7 +111,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "relu": lambda step, v: Printed(f"F.relu({v[0].text})"),
     "sigmoid": lambda step, v: Printed(f"torch.sigmoid({v[0].text})"),
     "tanh": lambda step, v: Printed(f"torch.tanh({v[0].text})"),
-    "step": lambda step, v: Printed(f"({v[0].tight} >= 0).to(torch.{step.dtype})"),
+    "step": lambda step, v: Printed(f"({v[0].tight} >= {step.attributes['threshold']}).to(torch.{step.dtype})"),
     "softmax": lambda step, v: Printed(f"F.softmax({v[0].text}, dim={step.attributes['axis']})"),
     "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
@@ -154,6 +142,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "class_vote": _call,
     "em_coefficients": _call,
     "em_parents": _call,
+    **FUNCTION_FORMS,
 }
 
 
@@ -294,7 +283,7 @@ class _Printer:
 
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
     printed = {**vectors.PRINTED, **matrix_capsules.PRINTED}
-    return {f: None for step in lowered.steps for f in printed.get(step.operation.name, ())}
+    return {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
 
 
 def _sizes(step: Step) -> str:
@@ -336,6 +325,8 @@ def _print_layer(layer: Layer) -> str:
         part = layer.worn.part
         text = part.record.layer(layer.worn.argument.shape, part.attributes)
         return f"nn.{text[:-1]}{dtype if layer.held else ''})"
+    if layer.kind == "PReLU":
+        return f"nn.PReLU({layer.weight_shape[0]}{dtype})"
     bias = "" if "bias" in layer.held else ", bias=False"
     weight = layer.weight_shape
     if layer.kind == "Linear":

@@ -8,11 +8,16 @@ from typing import Any
 
 from inkcap.structures import InkcapError
 from inkcap.symbols import (
+    activations,
     capsules,
+    codes,
     connections,
     convolutional,
     downsampling,
     dropout,
+    expression,
+    grouped,
+    local,
     matrix_capsules,
     matrix_votes,
     normalisation,
@@ -27,6 +32,10 @@ CAPSULES: dict[str, CapsuleSymbol] = {
     s.id: s
     for s in (
         *capsules.SYMBOLS,
+        *grouped.SYMBOLS,
+        *activations.SYMBOLS,
+        *expression.SYMBOLS,
+        *local.SYMBOLS,
         *downsampling.SYMBOLS,
         *ported.SYMBOLS,
         *vectors.CAPSULE_SYMBOLS,
@@ -39,6 +48,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *convolutional.SYMBOLS,
         *connections.SYMBOLS,
         *sparse.SYMBOLS,
+        *codes.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,
         *matrix_votes.SYMBOLS,
     )
