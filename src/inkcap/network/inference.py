@@ -101,6 +101,20 @@ def trace_capsule(
     return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
 
 
+def declared_attributes(drawing: Drawing, connection: Connection) -> tuple[Attribute, ...]:
+    """Give the attributes that a connection declares for its back end."""
+    return CONNECTIONS[connection.symbol].declared(drawing.capsules[connection.back].output_rank)
+
+
+def miscounted(declared: tuple[Attribute, ...], attributes: Mapping[str, Any]) -> Attribute | None:
+    """Find an attribute that has a number for each of some axes, but of others than there are."""
+    for attribute in declared:
+        value = attributes[attribute.name]
+        if attribute.kind == "axes" and value is not None and len(value) != attribute.axes:
+            return attribute
+    return None
+
+
 def port_rank(drawing: Drawing, connection: Connection) -> int | None:
     """Give the rank of the port that a connection enters; nothing if its capsule has no such port."""
     front = drawing.capsules[connection.front]
@@ -137,7 +151,7 @@ class Inference:
         rank_in_order = {id: i for i, id in enumerate(order)}
         connections = [c for c in drawing.connections.values() if c.back in self.touching and c.front in self.touching]
         for connection in connections:
-            declared = CONNECTIONS[connection.symbol].attributes
+            declared = declared_attributes(drawing, connection)
             self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
             self.touching[connection.back].append(connection)
             self.touching[connection.front].append(connection)
@@ -170,19 +184,22 @@ class Inference:
         if rank is None or not symbol.joins(back.output_rank, rank) or CAPSULES[front.symbol].is_data:
             return
         attributes = self.known.connection_attributes[connection.id]
+        declared = declared_attributes(self.drawing, connection)
+        if miscounted(declared, attributes):
+            return
         if symbol.solve:
             found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
             attributes.update(found)
             if found:
                 self._push(connection)
-        self._forwards(connection, symbol, attributes)
+        self._forwards(connection, symbol, with_names(declared, attributes))
         if symbol.back:
             self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
 
     def _forwards(self, connection: Connection, symbol: ConnectionSymbol, attributes: dict[str, Any]) -> None:
         back = filled(self.known.output[connection.back], "back")
         try:
-            _, front = trace_connection(symbol, with_names(symbol.attributes, attributes), back, "float32")
+            _, front = trace_connection(symbol, attributes, back, "float32")
         except ShapeError:
             return
         name, found = socket(connection.front, connection.port), partial(front.shape)

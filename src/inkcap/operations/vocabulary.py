@@ -90,7 +90,7 @@ def _convolve_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
     return product(_convolve(x, w, **attributes)[1:]) * product(w)
 
 
-def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str) -> Shape:
+def _windows(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str, **_: Any) -> Shape:
     sizes: list[Size] = []
     for size, m, s, p in zip(x[1:], window, stride, padding, strict=True):
         count = window_count(size, m, s, p)
@@ -102,6 +102,17 @@ def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge:
                 count = count - 1
         sizes.append(count)
     return (x[0], *sizes)
+
+
+def _bins(x: Shape, *, bins: Shape) -> Shape:
+    return (x[0], *bins)
+
+
+def _block(x: Shape, *, first: Shape, sizes: Shape) -> Shape:
+    for size, begin, count in zip(x, first, sizes, strict=True):
+        if isinstance(size, int) and isinstance(begin, int) and isinstance(count, int) and begin + count > size:
+            raise ShapeError(f"{show_shape(x)} has no block of {show_shape(sizes)} that starts at {show_shape(first)}")
+    return sizes
 
 
 def _flip(x: Shape, *, axes: int) -> Shape:
@@ -253,7 +264,13 @@ scale = _operation(
 matmul = _operation("matmul", "W × x", shape=_matmul, multiply_adds=_matmul_cost)
 convolve = _operation("convolve", "W ⋆ x, cross-correlation", shape=_convolve, multiply_adds=_convolve_cost)
 flip = _operation("flip", "the last axes reversed: a kernel turned by 180°", shape=_flip)
-window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_window_max)
+window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_windows)
+window_sum = _operation("window_sum", "the sum of each window", shape=_windows)
+window_mean = _operation("window_mean", "the mean of each window, of its padding too if that counts", shape=_windows)
+bins_max = _operation("bins_max", "the largest of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
+bins_mean = _operation("bins_mean", "the mean of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
+block = _operation("block", "a block of x: so many numbers along every axis from the first on", shape=_block)
+root = _operation("root", "√x; its slope at zero is zero", shape=_same, elementwise=True)
 reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
 take = _operation("take", "the numbers at some places of the last axis", shape=_take)
 place = _operation("place", "each number added at its place of a last axis of zeros", shape=_place)
@@ -320,6 +337,7 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "cast",
     "transpose",
     "channels",
+    "block",
 }
 
 

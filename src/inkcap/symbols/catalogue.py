@@ -18,6 +18,7 @@ from inkcap.symbols import (
     normalisation,
     ported,
     sparse,
+    subsampling,
     vectors,
 )
 from inkcap.symbols.part import PartSymbol
@@ -39,6 +40,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *convolutional.SYMBOLS,
         *connections.SYMBOLS,
         *sparse.SYMBOLS,
+        *subsampling.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,
         *matrix_votes.SYMBOLS,
     )
