@@ -68,8 +68,20 @@ def _bins(kind: str, step: Step, x: Printed) -> Printed:
 
 def _block(step: Step, x: Printed) -> Printed:
     at = step.attributes
-    spans = ", ".join(f"{first or ''}:{first + size}" for first, size in zip(at["first"], at["sizes"], strict=True))
-    return Printed(f"{x.tight}[:, {spans}]")
+    spans = [
+        f"{first or ''}:{first + size}" if size is not None else ":"
+        for first, size in zip(at["first"], at["sizes"], strict=True)
+    ]
+    cut = next(i for i, span in enumerate(spans) if span != ":")
+    return Printed(f"{x.tight}[{', '.join(['...' if cut else ':', *spans[cut:]])}]")
+
+
+def _pad(step: Step, x: Printed) -> Printed:
+    # torch pads the last axis first, and leaves alone what is not named.
+    pairs = list(zip(step.attributes["before"], step.attributes["after"], strict=True))
+    while len(pairs) > 1 and pairs[0] == (0, 0):
+        pairs.pop(0)
+    return Printed(f"F.pad({x.text}, ({', '.join(str(n) for pair in reversed(pairs) for n in pair)}))")
 
 
 def _reshape(step: Step, x: Printed) -> Printed:
@@ -142,6 +154,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "bins_max": lambda step, v: _bins("max", step, v[0]),
     "bins_mean": lambda step, v: _bins("avg", step, v[0]),
     "block": lambda step, v: _block(step, v[0]),
+    "pad": lambda step, v: _pad(step, v[0]),
     "root": lambda step, v: Printed(f"root({v[0].text})"),
     "reshape": lambda step, v: _reshape(step, v[0]),
     "take": lambda step, v: Printed(f"{v[0].tight}[..., {v[1].text}]"),
@@ -154,7 +167,9 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
     "multiply": lambda step, v: Printed(f"{v[0].tight} * {v[1].tight}", loose=True),
-    "concatenate": lambda step, v: Printed(f"torch.cat(({', '.join(part.text for part in v)}), 1)"),
+    "concatenate": lambda step, v: Printed(
+        f"torch.cat(({', '.join(part.text for part in v)}), {1 + step.attributes['axis']})"
+    ),
     "repeat": lambda step, v: _repeat(step, v[0]),
     "largest": lambda step, v: _largest(step, v[0]),
     "normalise": lambda step, v: Printed(

@@ -95,7 +95,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "same": lambda v, at: v[0],
     "cast": lambda v, at: v[0].astype(at["dtype"]),
     "multiply": lambda v, at: v[0] * v[1],
-    "concatenate": lambda v, at: np.concatenate(v, 1),
+    "concatenate": lambda v, at: np.concatenate(v, 1 + at["axis"]),
     "repeat": lambda v, at: _repeat(v[0], at),
     "largest": lambda v, at: np.eye(v[0].shape[1], dtype=v[0].dtype)[v[0].argmax(1)],
     "normalise": lambda v, at: _standard(v[0].reshape(v[0].shape[0], at["groups"], -1), at["epsilon"], (2,)).reshape(

@@ -159,6 +159,12 @@ def _softmax_back(page: Page, call: Call) -> Sequence[str | None]:
     return (f"softmax_backward({call.gradient}, {call.result}, {axis}, {call.result}.dtype)",)
 
 
+def _cat_back(page: Page, call: Call) -> Sequence[str | None]:
+    axis, made = 1 + call.step.attributes["axis"], f"p_{call.gradient}"
+    page.write(f"{made} = {call.gradient}.split([{', '.join(f'{x}.shape[{axis}]' for x in call.arguments)}], {axis})")
+    return [f"{made}[{i}]" if wanted else None for i, wanted in enumerate(call.wanted)]
+
+
 def _through(page: Page, call: Call) -> Sequence[str | None]:
     return [call.gradient if wanted else None for wanted in call.wanted]
 
@@ -198,6 +204,9 @@ RULES: dict[str, Rule] = {
         lambda page, c: f"tanh({c.arguments[0]})", lambda page, c: (f"tanh_backward({c.gradient}, {c.result})",)
     ),
     "softmax": Rule(lambda page, c: f"softmax({c.arguments[0]}, {c.step.attributes['axis']})", _softmax_back),
+    "concatenate": Rule(
+        lambda page, c: f"torch.cat(({', '.join(c.arguments)},), {1 + c.step.attributes['axis']})", _cat_back
+    ),
     "same": Rule(lambda page, c: c.arguments[0], _through),
 }
 

@@ -183,7 +183,8 @@ TORCH: dict[str, TorchOperation] = {
     "cast": TorchOperation(lambda v, at: v[0].to(torch_dtype(at["dtype"])), lambda v, y, g, at: (g.to(v[0].dtype),)),
     "multiply": TorchOperation(lambda v, at: v[0] * v[1], lambda v, y, g, at: (g * v[1], g * v[0])),
     "concatenate": TorchOperation(
-        lambda v, at: torch.cat(list(v), 1), lambda v, y, g, at: torch.split(g, [part.shape[1] for part in v], 1)
+        lambda v, at: torch.cat(list(v), 1 + at["axis"]),
+        lambda v, y, g, at: torch.split(g, [part.shape[1 + at["axis"]] for part in v], 1 + at["axis"]),
     ),
     "repeat": TorchOperation(lambda v, at: _repeat(v[0], at), _repeat_product),
     "largest": TorchOperation(lambda v, at: _largest(v[0]), lambda v, y, g, at: (torch.zeros_like(v[0]),)),

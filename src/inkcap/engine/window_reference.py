@@ -92,7 +92,8 @@ def _by_bins(x: Array, bins: Sequence[int], found: Callable[[Array], Array]) -> 
 
 
 def _block(x: Array, at: Attributes) -> Array:
-    return x[(slice(None), *(slice(f, f + size) for f, size in zip(at["first"], at["sizes"], strict=True)))]
+    axes = zip(x.shape[1:], at["first"], at["sizes"], strict=True)
+    return x[(slice(None), *(slice(first, length if size is None else first + size) for length, first, size in axes))]
 
 
 WINDOW_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
@@ -103,5 +104,6 @@ WINDOW_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "bins_max": lambda v, at: _by_bins(v[0], at["bins"], lambda block: block.max(_over(block))),
     "bins_mean": lambda v, at: _by_bins(v[0], at["bins"], lambda block: block.mean(_over(block))),
     "block": lambda v, at: _block(v[0], at),
+    "pad": lambda v, at: np.pad(v[0], ((0, 0), *zip(at["before"], at["after"], strict=True))),
     "root": lambda v, at: np.sqrt(v[0]),
 }

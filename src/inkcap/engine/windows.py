@@ -90,14 +90,24 @@ def _bins_mean_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes
 
 
 def _spans(at: Attributes) -> tuple[slice, ...]:
-    spans = (slice(first, first + size) for first, size in zip(at["first"], at["sizes"], strict=True))
-    return (slice(None), *spans)
+    axes = zip(at["first"], at["sizes"], strict=True)
+    return (slice(None), *(slice(None) if size is None else slice(first, first + size) for first, size in axes))
 
 
 def _block_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
     by_x = torch.zeros_like(v[0])
     by_x[_spans(at)] = g
     return (by_x,)
+
+
+def _pad(x: Tensor, at: Attributes) -> Tensor:
+    # torch pads the last axis first.
+    borders = reversed(list(zip(at["before"], at["after"], strict=True)))
+    return functional.pad(x, [border for pair in borders for border in pair])
+
+
+def _pad_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    return (g[_spans({"first": at["before"], "sizes": v[0].shape[1:]})],)
 
 
 CALLS: dict[str, tuple[Compute, Product]] = {
@@ -111,6 +121,7 @@ CALLS: dict[str, tuple[Compute, Product]] = {
     ),
     "bins_mean": (_bins_mean, _bins_mean_product),
     "block": (lambda v, at: v[0][_spans(at)], _block_product),
+    "pad": (lambda v, at: _pad(v[0], at), _pad_product),
     "root": (lambda v, at: root(v[0]), _root_product),
 }
 """The call of each operation, and its vector-Jacobian product."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from inkcap.drawing import Connection, Drawing
+from inkcap.network.injections import Injections
 from inkcap.operations import ShapeError, Trace, Traced
 from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
 from inkcap.symbols import (
@@ -158,6 +159,7 @@ class Inference:
             if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
                 count = axes_count(port_rank(self.drawing, connection) or 0)
                 gathered[connection.id] = (None,) * count
+        self.injections = Injections(drawing, self.known.connection_attributes)
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
         for connection in sorted(connections, key=lambda c: rank_in_order.get(c.front, len(order))):
             self._push(connection)
@@ -187,6 +189,10 @@ class Inference:
         declared = declared_attributes(self.drawing, connection)
         if miscounted(declared, attributes):
             return
+        if symbol.lays_along:
+            back_end, wanted = self.known.output[back.id], self.known.wanted(connection)
+            for other in self.injections.settle(connection, back_end, wanted):
+                self._push(other)
         if symbol.solve:
             found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
             attributes.update(found)

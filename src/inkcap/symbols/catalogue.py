@@ -8,6 +8,7 @@ from typing import Any
 
 from inkcap.structures import InkcapError
 from inkcap.symbols import (
+    blocks,
     capsules,
     connections,
     convolutional,
@@ -39,6 +40,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
     for s in (
         *convolutional.SYMBOLS,
         *connections.SYMBOLS,
+        *blocks.SYMBOLS,
         *sparse.SYMBOLS,
         *subsampling.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,

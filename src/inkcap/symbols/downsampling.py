@@ -66,7 +66,7 @@ def _in_bins(u: Traced, attributes: Attributes) -> Traced:
     # Windows ⌈a/n⌉ by steps ⌊a/n⌋ may be more than n: the first n count.
     wanted = (u.shape[0], *bins)
     if all(isinstance(size, int) for size in kept.shape) and kept.shape != wanted:
-        return op.block(kept, first=(0,) * len(wanted), sizes=wanted)
+        return op.block(kept, first=(0,) * len(wanted), sizes=(None, *bins))
     return kept
 
 

@@ -183,6 +183,8 @@ class ConnectionSymbol:
     """Find the back end from the front end, as far as it can be solved."""
     problem: Callable[[Shape, Attributes], Problem | None] | None = None
     structure_preserving: bool = False
+    lays_along: Callable[[Shape, Attributes], int] | None = None
+    """The axis along which it lays its back end at ``offset`` into a front end of ``size``, beside other blocks."""
 
     @property
     def tooltip(self) -> str:
