@@ -57,7 +57,10 @@ def _letters(attribute: Attribute) -> Any:
     letter = attribute.letter or UNLETTERED.get(attribute.name, "")
     if attribute.kind == "axes" and letter:
         parts = letter.split("×")
-        return tuple(named(part) for part in (parts if len(parts) == attribute.axes else parts * attribute.axes))
+        if len(parts) == 1:
+            return (named(letter),) * attribute.axes
+        # A volume has one axis more than the paper's letters name: its depth.
+        return tuple(named(part) for part in (f"{parts[0]}′", *parts)[-attribute.axes :])
     return named(letter) if attribute.kind == "size" and letter else attribute.default
 
 
@@ -88,7 +91,7 @@ def _shared_attributes() -> tuple[Attribute, ...]:
     found: dict[str, Attribute] = {}
     for symbol in CAPSULES.values():
         for attribute in (a for rank in sorted(symbol.ranks, reverse=True) for a in symbol.attributes(rank)):
-            if attribute not in symbol.own_attributes:
+            if attribute.name not in {own.name for own in symbol.own_attributes}:
                 found.setdefault(attribute.name, attribute)
     return tuple(found.values())
 
@@ -118,7 +121,8 @@ def sample_drawing(symbol: Symbol, case: Sample) -> Drawing:
         return drawing
     front = case.front or case.attributes.get("shape")
     joined = [b for a, b in symbol.ranks if a == rank]
-    front_rank = rank_of(front) if front else (1 if 1 in joined else joined[0])
+    alike = rank in joined and not any(a.kind == "shape" for a in symbol.attributes)
+    front_rank = rank_of(front) if front else rank if alike else joined[0]
     drawing.add("y", _face("identical", front_rank), **(_stated(case.front) if case.front else {}), bias="none")
     drawing.connect("x", "y", symbol.id, **case.attributes)
     return drawing

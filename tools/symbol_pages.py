@@ -114,7 +114,12 @@ def _frame(symbol: Symbol, title: str, faces: str, middle: list[str]) -> str:
     """Write what every page has: head, faces, meaning and formula first; attributes, picture and programs last."""
     own = symbol.own_attributes if isinstance(symbol, CapsuleSymbol) else symbol.attributes
     more = inspect.cleandoc(symbol.forward.__doc__ or "").split("\n", 1)[1:]
-    parts = [f"# {title[0].upper()}{title[1:]}\n", HEAD, f"Symbol `{symbol.id}`, one of [all symbols](../symbols.md).\n", f"{faces}\n"]
+    parts = [
+        f"# {title[0].upper()}{title[1:]}\n",
+        HEAD,
+        f"Symbol `{symbol.id}`, one of [all symbols](../symbols.md).\n",
+        f"{faces}\n",
+    ]
     parts += [f"{symbol.tooltip}\n", *(f"{text.strip()}\n" for text in more), f"`{symbol.formula}`\n", *middle]
     shared = "Beside [those of every capsule](../symbols.md#attributes-of-every-capsule).\n"
     parts += ["## Attributes\n", *([shared] if isinstance(symbol, CapsuleSymbol) else []), attributes_table(own)]
@@ -139,11 +144,14 @@ def _stored(weights: Mapping[str, Weight], where: str) -> list[str]:
 
 def _parameters(symbol: CapsuleSymbol, rank: int) -> list[str]:
     """Tell the parameters, with the attributes of the first sample that has some."""
-    defaults = named_attributes(symbol.attributes(rank), everything=False)
+    declared = symbol.attributes(rank)
+    defaults = named_attributes(declared, everything=False)
     if symbol.parameters is None:
         return []
-    for stated in ({}, *(case.attributes for case in symbol.samples)):
-        found = symbol.parameters(_general_ports(symbol, rank), {**defaults, **stated})
+    cases = [case.attributes for case in symbol.samples if len(case.shape) == len(general_shape(rank))]
+    for stated in ({}, *cases):
+        read = {a.name: a.parse(stated[a.name]) for a in declared if a.name in stated}
+        found = symbol.parameters(_general_ports(symbol, rank), {**defaults, **read})
         if found:
             given = ", ".join(f"`{name}` {value}" for name, value in stated.items())
             return _stored(found, f"at rank {rank}" + (f", with {given}" if given else ""))
@@ -184,11 +192,15 @@ def _capsule_page(symbol: CapsuleSymbol) -> str:
 
 def _traced_ends(symbol: ConnectionSymbol, pair: tuple[int, int], *, everything: bool) -> tuple[str, str, str]:
     back = general_shape(pair[0])
-    attributes = named_attributes(symbol.attributes, everything=everything)
+    attributes = named_attributes(symbol.declared(pair[0]), everything=everything)
     if pair[1] > 1 and pair[0] != pair[1]:
         primed = tuple(named(f"{size}′") for size in general_shape(pair[1]))
         attributes |= {a.name: primed for a in symbol.attributes if a.kind == "shape"}
     attributes |= {a.name: symbol.samples[0].attributes.get(a.name, ()) for a in symbol.attributes if a.kind == "list"}
+    if symbol.solve:
+        # Whether it gives a vector or works item by item is told by the ranks.
+        ends = ((None,) * len(general_shape(rank)) for rank in pair)
+        attributes |= {name: v for name, v in symbol.solve(attributes, *ends).items() if isinstance(v, bool)}
     # A symbol that knows its back end from its weight names it so: the full connection takes N numbers.
     told = symbol.back((None,) * len(general_shape(pair[1])), attributes) if symbol.back else ()
     if len(told) == len(back):

@@ -232,7 +232,7 @@ def test_a_distance_between_two_ports_and_a_selection() -> None:
     drawing.add("a", "1D-data", dimension=3)
     drawing.add("b", "1D-data", dimension=3)
     drawing.add("d", "1D-distance")
-    drawing.add("s", "1D-select")
+    drawing.add("s", "1D-pick")
     for port, id in (("to", "d"), ("choice", "s")):
         drawing.connect("a", id, "transfer")
         drawing.connect("b", id, "transfer", port=port)
@@ -247,7 +247,7 @@ def test_an_index_outside_selects_nothing(index, expected) -> None:
     drawing = Drawing("index", "float64")
     drawing.add("x", "1D-data", dimension=3)
     drawing.add("i", "1D-data", dimension=1)
-    drawing.add("y", "1D-select", by="index")
+    drawing.add("y", "1D-pick", by="index")
     drawing.connect("x", "y", "transfer")
     drawing.connect("i", "y", "transfer", port="choice")
     assert values(check(drawing).network, [5.0, 6.0, 7.0], [index]).tolist() == [expected]

@@ -26,7 +26,9 @@ from inkcap.symbols import MAIN_PORT, socket
 AUTOGRAD_TOLERANCE = 1e-9
 DIFFERENCE_TOLERANCE = 1e-5
 _STEPS = (1e-5, 1e-6, 1e-7)
-_KINKED = frozenset({"relu", "step", "window_max", "curve", "prelu", "piece_max", "maximum", "indicate", "largest"})
+_KINKED = frozenset(
+    {"relu", "step", "window_max", "bins_max", "curve", "prelu", "piece_max", "maximum", "indicate", "largest"}
+)
 _SMALLEST = 1e-8
 _ROUNDING = 16 * torch.finfo(torch.float64).eps
 """How far two losses may be apart by rounding, for losses of size 1: a difference cannot tell less."""

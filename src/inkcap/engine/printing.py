@@ -6,38 +6,18 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from inkcap.engine import matrix_capsules, vectors
+from inkcap.engine import matrix_capsules, vectors, windows
 from inkcap.engine.functions import FUNCTION_FORMS, called_by
 from inkcap.engine.printed import Printed
+from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, WINDOW_FORMS, options, pair
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
 
 
-def _pair(values: Any) -> str:
-    first, *rest = values
-    return str(first) if all(value == first for value in rest) else str(tuple(values))
-
-
-def _options(step: Step, defaults: dict[str, Any]) -> str:
-    given = ((name, step.attributes[name]) for name, default in defaults.items() if step.attributes[name] != default)
-    return "".join(f", {name}={_pair(value) if isinstance(value, tuple) else value}" for name, value in given)
-
-
-CONVOLUTION_DEFAULTS: dict[str, Any] = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
-
-
 def _spread(weight: Printed, step: Step) -> str:
     axes = len(step.shape) - 1
     return f"{weight.tight}[:{', None' * axes}]" if step.attributes["per"] == "channel" and axes else weight.tight
-
-
-def _window_max(step: Step, x: Printed) -> Printed:
-    at = step.attributes
-    stride = "" if at["stride"] == at["window"] else f", stride={_pair(at['stride'])}"
-    padding = "" if not any(at["padding"]) else f", padding={_pair(at['padding'])}"
-    ceil = ", ceil_mode=True" if at["edge"] == "ceil" else ""
-    return Printed(f"F.max_pool2d({x.text}, {_pair(at['window'])}{stride}{padding}{ceil})")
 
 
 def _reshape(step: Step, x: Printed) -> Printed:
@@ -102,9 +82,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
     "scale": lambda step, v: Printed(f"{_spread(v[1], step)} * {v[0].tight}", loose=True),
     "matmul": lambda step, v: Printed(f"F.linear({v[1].text}, {v[0].text})"),
-    "convolve": lambda step, v: Printed(f"F.conv2d({v[0].text}, {v[1].text}{_options(step, CONVOLUTION_DEFAULTS)})"),
     "flip": lambda step, v: Printed(f"{v[0].tight}.flip({tuple(range(-step.attributes['axes'], 0))})"),
-    "window_max": lambda step, v: _window_max(step, v[0]),
     "reshape": lambda step, v: _reshape(step, v[0]),
     "take": lambda step, v: Printed(f"{v[0].tight}[..., {v[1].text}]"),
     "place": lambda step, v: _place(step, *v),
@@ -116,7 +94,9 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
     "multiply": lambda step, v: Printed(f"{v[0].tight} * {v[1].tight}", loose=True),
-    "concatenate": lambda step, v: Printed(f"torch.cat(({', '.join(part.text for part in v)}), 1)"),
+    "concatenate": lambda step, v: Printed(
+        f"torch.cat(({', '.join(part.text for part in v)}), {1 + step.attributes['axis']})"
+    ),
     "repeat": lambda step, v: _repeat(step, v[0]),
     "largest": lambda step, v: _largest(step, v[0]),
     "normalise": lambda step, v: Printed(
@@ -143,6 +123,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "em_coefficients": _call,
     "em_parents": _call,
     **FUNCTION_FORMS,
+    **WINDOW_FORMS,
 }
 
 
@@ -256,8 +237,8 @@ class _Printer:
             if step.target in self.lowered.aliases or step.target in self.lowered.inside:
                 continue
             layer = self.lowered.layers.get(step.target)
-            # What is placed is written three times: it gets a line of its own.
-            times = 3 if step.operation.name == "place" else 1
+            # What is written several times gets a line of its own.
+            times = {"place": 3, "difference": 2}.get(step.operation.name, 1)
             for argument in step.arguments if layer is None else (layer.argument,):
                 uses[argument] = uses.get(argument, 0) + times
         return uses
@@ -282,7 +263,7 @@ class _Printer:
 
 
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
-    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED}
+    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED}
     return {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
 
 
@@ -332,6 +313,6 @@ def _print_layer(layer: Layer) -> str:
     if layer.kind == "Linear":
         return f"nn.Linear({weight[1]}, {weight[0]}{bias}{dtype})"
     kernels, depth, *kernel = weight
-    options = _options(step, CONVOLUTION_DEFAULTS)
+    stated = options(step, CONVOLUTION_DEFAULTS)
     channels = depth * step.attributes["groups"]
-    return f"nn.Conv2d({channels}, {kernels}, {_pair(kernel)}{options}{bias}{dtype})"
+    return f"nn.{layer.kind}({channels}, {kernels}, {pair(kernel)}{stated}{bias}{dtype})"

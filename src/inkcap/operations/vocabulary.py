@@ -80,7 +80,9 @@ def window_count(size: Size, window: Size, stride: Size, padding: Size, dilation
     return room // stride + 1
 
 
-def _convolve(x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Shape, groups: Size) -> Shape:
+def _convolve(
+    x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Shape, groups: Size, pairs: Size | None = None
+) -> Shape:
     if isinstance(x[0], int) and isinstance(groups, int) and isinstance(w[1], int) and w[1] * groups != x[0]:
         raise ShapeError(f"kernels of {w[1]}·{groups} channels cannot weigh {x[0]} channels")
     axes = zip(x[1:], w[2:], stride, padding, dilation, strict=True)
@@ -88,10 +90,13 @@ def _convolve(x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Sh
 
 
 def _convolve_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
-    return product(_convolve(x, w, **attributes)[1:]) * product(w)
+    # Of a kernel that a table fills, only the listed pairs of channels are multiplied.
+    pairs = attributes.get("pairs")
+    weights = product(w) if pairs is None else pairs * product(w[2:])
+    return product(_convolve(x, w, **attributes)[1:]) * weights
 
 
-def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str) -> Shape:
+def _windows(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str, **_: Any) -> Shape:
     sizes: list[Size] = []
     for size, m, s, p in zip(x[1:], window, stride, padding, strict=True):
         count = window_count(size, m, s, p)
@@ -103,6 +108,25 @@ def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge:
                 count = count - 1
         sizes.append(count)
     return (x[0], *sizes)
+
+
+def _bins(x: Shape, *, bins: Shape) -> Shape:
+    return (x[0], *bins)
+
+
+def _block(x: Shape, *, first: Shape, sizes: tuple[Size | None, ...]) -> Shape:
+    kept = tuple(size if count is None else count for size, count in zip(x, sizes, strict=True))
+    for size, begin, count in zip(x, first, kept, strict=True):
+        if isinstance(size, int) and isinstance(begin, int) and isinstance(count, int) and begin + count > size:
+            raise ShapeError(f"{show_shape(x)} has no block of {show_shape(kept)} that starts at {show_shape(first)}")
+    return kept
+
+
+def _pad(x: Shape, *, before: Shape, after: Shape) -> Shape:
+    sizes = tuple(size + first + last for size, first, last in zip(x, before, after, strict=True))
+    if any(isinstance(last, int) and last < 0 for last in after):
+        raise ShapeError(f"{show_shape(x)} from {show_shape(before)} on does not fit into {show_shape(sizes)}")
+    return sizes
 
 
 def _flip(x: Shape, *, axes: int) -> Shape:
@@ -139,22 +163,35 @@ def _place(x: Shape, *, index: Sequence[int], size: Size) -> Shape:
     return (*x[:-1], size)
 
 
+def _place_kernels(w: Shape, *, index: Sequence[int], kernels: Size, channels: Size) -> Shape:
+    _index_within(index, kernels * channels, "there is no pair number")
+    return (kernels, channels, *w[1:])
+
+
+def _difference(x: Shape, *, axis: int, apart: int) -> Shape:
+    size = x[axis] - apart
+    if isinstance(size, int) and size < 1:
+        raise ShapeError(f"{show_shape(x)} has no two numbers {apart} apart along the axis")
+    return tuple(size if i == axis + len(x) else old for i, old in enumerate(x))
+
+
 def _equal(x: Shape, y: Shape) -> Shape:
     if not compatible(x, y):
         raise ShapeError(f"{show_shape(x)} and {show_shape(y)} cannot be multiplied element by element")
     return tuple(a if isinstance(a, int) else b for a, b in zip(x, y, strict=True))
 
 
-def _concatenate(*parts: Shape) -> Shape:
+def _concatenate(*parts: Shape, axis: int) -> Shape:
     first, *others = parts
-    sizes: Shape = first[1:]
-    total: Size = first[0]
+    sizes: Shape = (*first[:axis], *first[axis + 1 :])
+    total: Size = first[axis]
     for other in others:
-        if not compatible(sizes, other[1:]) or len(other) != len(first):
+        rest = (*other[:axis], *other[axis + 1 :])
+        if len(other) != len(first) or not compatible(sizes, rest):
             raise ShapeError(f"{show_shape(first)} and {show_shape(other)} cannot be laid one behind another")
-        sizes = tuple(a if isinstance(a, int) else b for a, b in zip(sizes, other[1:], strict=True))
-        total = total + other[0]
-    return (total, *sizes)
+        sizes = tuple(a if isinstance(a, int) else b for a, b in zip(sizes, rest, strict=True))
+        total = total + other[axis]
+    return (*sizes[:axis], total, *sizes[axis:])
 
 
 def _repeat(x: Shape, *, before: Shape, after: Shape) -> Shape:
@@ -254,10 +291,21 @@ scale = _operation(
 matmul = _operation("matmul", "W × x", shape=_matmul, multiply_adds=_matmul_cost)
 convolve = _operation("convolve", "W ⋆ x, cross-correlation", shape=_convolve, multiply_adds=_convolve_cost)
 flip = _operation("flip", "the last axes reversed: a kernel turned by 180°", shape=_flip)
-window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_window_max)
+window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_windows)
+window_sum = _operation("window_sum", "the sum of each window", shape=_windows)
+window_mean = _operation("window_mean", "the mean of each window, of its padding too if that counts", shape=_windows)
+bins_max = _operation("bins_max", "the largest of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
+bins_mean = _operation("bins_mean", "the mean of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
+block = _operation("block", "a block of x: along every axis all, or so many from the first on", shape=_block)
+pad = _operation("pad", "x with zeros before and after it along every axis", shape=_pad)
+root = _operation("root", "√x; its slope at zero is zero", shape=_same, elementwise=True)
 reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
 take = _operation("take", "the numbers at some places of the last axis", shape=_take)
 place = _operation("place", "each number added at its place of a last axis of zeros", shape=_place)
+place_kernels = _operation(
+    "place_kernels", "kernels at their pairs of channels, zeros where there is none", shape=_place_kernels
+)
+difference = _operation("difference", "what numbers some places apart along an axis differ by", shape=_difference)
 relu = _operation("relu", "max(0, x)", shape=_same, elementwise=True)
 sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
 tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
@@ -267,7 +315,7 @@ softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
 same = _operation("same", "x itself, as a value of its own", shape=_same, elementwise=True)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
 multiply = _operation("multiply", "x·y, element by element", shape=_equal, elementwise=True)
-concatenate = _operation("concatenate", "x, y, … one behind another along the first axis", shape=_concatenate)
+concatenate = _operation("concatenate", "x, y, … one behind another along an axis, 0 the first", shape=_concatenate)
 repeat = _operation("repeat", "x over and over along new axes before and after its own", shape=_repeat)
 largest = _operation("largest", "1 at the largest number of a vector, the first if equal, else 0", shape=_same)
 normalise = _operation("normalise", "(x − mean)/√(variance + ε) over each group of channels of a sample", shape=_groups)
@@ -348,6 +396,9 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "cast",
     "transpose",
     "channels",
+    "block",
+    "pad",
+    "difference",
 }
 
 

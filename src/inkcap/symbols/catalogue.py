@@ -9,6 +9,7 @@ from typing import Any
 from inkcap.structures import InkcapError
 from inkcap.symbols import (
     activations,
+    blocks,
     capsules,
     codes,
     connections,
@@ -17,12 +18,14 @@ from inkcap.symbols import (
     dropout,
     expression,
     grouped,
+    hardwired,
     local,
     matrix_capsules,
     matrix_votes,
     normalisation,
     ported,
     sparse,
+    subsampling,
     vectors,
 )
 from inkcap.symbols.part import PartSymbol
@@ -47,8 +50,11 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
     for s in (
         *convolutional.SYMBOLS,
         *connections.SYMBOLS,
+        *blocks.SYMBOLS,
+        *hardwired.SYMBOLS,
         *sparse.SYMBOLS,
         *codes.SYMBOLS,
+        *subsampling.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,
         *matrix_votes.SYMBOLS,
     )

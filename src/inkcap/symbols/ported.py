@@ -1,4 +1,4 @@
-"""Capsule symbols with several ports: product and quotient, mask, select, distance."""
+"""Capsule symbols with several ports: product and quotient, mask, pick, distance."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def mask(u: Traced, given: Given, attributes: Attributes) -> Traced:
     return op.reshape(op.multiply(u, chosen), shape=(product(u.shape),))
 
 
-def select(u: Traced, given: Given, attributes: Attributes) -> Traced:
+def pick(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Gives the one element or channel that the other port chooses: by the largest label, or by its index."""
     chosen = given["choice"]
     count, sizes = u.shape[0], tuple(u.shape[1:])
@@ -150,14 +150,14 @@ MASK = CapsuleSymbol(
     ),
 )
 
-SELECT = CapsuleSymbol(
-    id="select",
-    title="select",
+PICK = CapsuleSymbol(
+    id="pick",
+    title="pick",
     family="ports",
     ranks=(1, 2, 3),
     glyph=Glyph("M-.3 -.26H-.06M-.3 0H.3M-.3 .26H-.06M.18 -.12L.3 0L.18 .12", "#8a4b12", "#f8ecdf"),
     formula="Y = U_j for the largest U^{choice}_j, or for j = U^{choice}",
-    forward=select,
+    forward=pick,
     ports=(
         MAIN,
         Port(
@@ -219,4 +219,4 @@ DISTANCE = CapsuleSymbol(
     ),
 )
 
-SYMBOLS = (PRODUCT, MASK, SELECT, DISTANCE)
+SYMBOLS = (PRODUCT, MASK, PICK, DISTANCE)
