@@ -114,7 +114,12 @@ def _frame(symbol: Symbol, title: str, faces: str, middle: list[str]) -> str:
     """Write what every page has: head, faces, meaning and formula first; attributes, picture and programs last."""
     own = symbol.own_attributes if isinstance(symbol, CapsuleSymbol) else symbol.attributes
     more = inspect.cleandoc(symbol.forward.__doc__ or "").split("\n", 1)[1:]
-    parts = [f"# {title[0].upper()}{title[1:]}\n", HEAD, f"Symbol `{symbol.id}`, one of [all symbols](../symbols.md).\n", f"{faces}\n"]
+    parts = [
+        f"# {title[0].upper()}{title[1:]}\n",
+        HEAD,
+        f"Symbol `{symbol.id}`, one of [all symbols](../symbols.md).\n",
+        f"{faces}\n",
+    ]
     parts += [f"{symbol.tooltip}\n", *(f"{text.strip()}\n" for text in more), f"`{symbol.formula}`\n", *middle]
     shared = "Beside [those of every capsule](../symbols.md#attributes-of-every-capsule).\n"
     parts += ["## Attributes\n", *([shared] if isinstance(symbol, CapsuleSymbol) else []), attributes_table(own)]

@@ -162,6 +162,12 @@ def nothing_to_normalise() -> Drawing:
     return drawing
 
 
+def bounds_in_disorder() -> Drawing:
+    drawing = draw("mlp")
+    drawing.then("h", "1D-hard-tanh", "transfer", low=4)
+    return drawing
+
+
 def unsupported() -> Drawing:
     document = json.loads(draw("mlp").to_text())
     document["groups"] = [{"id": "g", "capsules": [], "connections": []}]
@@ -185,6 +191,7 @@ WHERE = {
     "window-too-large": {"c-d"},
     "padding-too-large": {"c"},
     "groups-do-not-divide": {"c-d"},
+    "bounds-in-disorder": {"h"},
     "nothing-to-normalise": {"b"},
     "unknown-port": {"a-c", "c"},
     "port-taken": {"m", "b-m", "b-m-2"},
@@ -214,6 +221,7 @@ WORDS = {
     "tie-mismatch": ["3×2", "4×2"],
     "unused-border": ["4", "28"],
     "unsupported": ["groups"],
+    "bounds-in-disorder": ["lower bound 4", "upper bound 1"],
     "nothing-to-normalise": ["each group", "fewer groups"],
     "unknown-port": ["'by'", "only port is in"],
     "port-taken": ["b-m and b-m-2", "port label"],
