@@ -198,7 +198,13 @@ SCALE = ConnectionSymbol(
         ),
         *WEIGHT_ATTRIBUTES,
     ),
-    samples=(Sample({}, (3,)), Sample({"per": "channel"}, (2, 3, 2)), Sample({"per": "element"}, (2, 2, 2))),
+    samples=(
+        Sample({}, (3,)),
+        Sample({"per": "channel"}, (2, 3, 2)),
+        Sample({"per": "element"}, (2, 2, 2)),
+        Sample({"per": "channel"}, (2, 2, 1, 2)),
+        Sample({}, ()),
+    ),
     refusals=(
         Refusal({}, (3,), "structure-mismatch", front=(4,)),
         Refusal({}, (3,), "not-floating", dtype="int64"),
