@@ -21,7 +21,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
-    "mod": lambda a, b: a % b,
+    "mod": math.fmod,
     "floor": math.floor,
     "ceil": math.ceil,
 }
