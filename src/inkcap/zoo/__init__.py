@@ -3,7 +3,10 @@
 from typing import TYPE_CHECKING
 
 from inkcap.structures.lazy import later
-from inkcap.zoo.figures import NETWORKS, UnknownNetwork, draw, lenet_figure_21, mlp
+from inkcap.zoo.lenet import lenet_figure_21
+from inkcap.zoo.perceptrons import mlp
+from inkcap.zoo.record import KnownNetwork, Reference
+from inkcap.zoo.registry import NAMES, NETWORKS, UnfitChoice, UnknownNetwork, draw, find
 
 if TYPE_CHECKING:
     from inkcap.zoo.paper_figures import PAPER_FIGURES, Figure, UnknownFigure, paper_figure, picture_of
@@ -13,12 +16,17 @@ _PICTURES = ("PAPER_FIGURES", "Figure", "UnknownFigure", "paper_figure", "pictur
 __getattr__ = later(__name__, dict.fromkeys(_PICTURES, _FIGURES))
 
 __all__ = [
+    "NAMES",
     "NETWORKS",
     "PAPER_FIGURES",
     "Figure",
+    "KnownNetwork",
+    "Reference",
+    "UnfitChoice",
     "UnknownFigure",
     "UnknownNetwork",
     "draw",
+    "find",
     "lenet_figure_21",
     "mlp",
     "paper_figure",

@@ -15,8 +15,9 @@ from inkcap.network.report import Report
 from inkcap.structures import InkcapError, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS
 from inkcap.theory import ComputationalGraph, Graph, Vertex, list_networks
-from inkcap.zoo.figures import cnn_figure_2, lenet_figure_21, mlp_figure_20
 from inkcap.zoo.flexible import layered_figure_15, plain_mlp, skip_figure_16
+from inkcap.zoo.lenet import cnn_figure_2, lenet_figure_21
+from inkcap.zoo.perceptrons import mlp_figure_20
 
 
 class UnknownFigure(InkcapError):
