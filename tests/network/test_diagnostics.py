@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inkcap.drawing import Drawing, from_text
+from inkcap.drawing import Drawing, flatten, from_text
 from inkcap.network import RULES, Diagnostic, NotWellFormed, check
 from inkcap.zoo import draw
 
@@ -162,9 +162,35 @@ def nothing_to_normalise() -> Drawing:
     return drawing
 
 
-def unsupported() -> Drawing:
-    document = json.loads(draw("mlp").to_text())
-    document["groups"] = [{"id": "g", "capsules": [], "connections": []}]
+def with_groups(repeat: int = 1, **arguments: object) -> Drawing:
+    body = Drawing("block", arguments={"width": 6})
+    body.add("x", "1D-identical")
+    body.then("h", "1D-relu", "full", dimension="=width")
+    drawing = Drawing("groups")
+    drawing.define("block", body)
+    drawing.add("a", "1D-data", dimension=6)
+    drawing.then("u", "block", repeat=repeat, **arguments)
+    return drawing
+
+
+def group_misused() -> Drawing:
+    return with_groups(widht=3)
+
+
+def group_explodes() -> Drawing:
+    drawing = with_groups()
+    document = json.loads(drawing.to_text())
+    document["groups"].append({"id": "g", "uses": [{"id": "u", "group": "block", "repeat": 10_000}]})
+    document["uses"].append({"id": "v", "group": "g", "repeat": 10_000})
+    return from_text(json.dumps(document))
+
+
+def group_recursive() -> Drawing:
+    document = json.loads(with_groups().to_text())
+    document["groups"] += [
+        {"id": "g", "uses": [{"id": "v", "group": "h"}]},
+        {"id": "h", "uses": [{"id": "v", "group": "g"}]},
+    ]
     return from_text(json.dumps(document))
 
 
@@ -191,7 +217,9 @@ WHERE = {
     "too-large": {"b-c"},
     "tie-mismatch": {"a-b", "a-c"},
     "unused-border": {"a-b"},
-    "unsupported": {"g"},
+    "group-explodes": {"v"},
+    "group-misused": {"u"},
+    "group-recursive": {"g", "h"},
     "empty": set(),
 }
 WORDS = {
@@ -213,7 +241,9 @@ WORDS = {
     "too-large": ["2^40"],
     "tie-mismatch": ["3×2", "4×2"],
     "unused-border": ["4", "28"],
-    "unsupported": ["groups"],
+    "group-explodes": ["200000003", "20000 are allowed", "repeat it less often"],
+    "group-misused": ["no argument 'widht'", "width"],
+    "group-recursive": ["g → h → g", "remove that use"],
     "nothing-to-normalise": ["each group", "fewer groups"],
     "unknown-port": ["'by'", "only port is in"],
     "port-taken": ["b-m and b-m-2", "port label"],
@@ -282,7 +312,7 @@ def test_reports_of_broken_drawings_are_whole() -> None:
     for rule, make in CASES.items():
         report = check(make())
         described = json.loads(json.dumps(report.to_json(), allow_nan=False))
-        assert described["capsules"] == len(make().capsules), rule
+        assert described["capsules"] == len(flatten(make()).drawing.capsules), rule
         if not report.well_formed:
             with pytest.raises(NotWellFormed, match=r"\["):
                 _ = report.network

@@ -6,6 +6,7 @@ from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
+from inkcap.drawing.flattening import Flattened, flatten
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import FIXED, Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
@@ -38,6 +39,7 @@ __all__ = [
     "Drawing",
     "DrawingError",
     "Edit",
+    "Flattened",
     "Group",
     "Layout",
     "Meta",
@@ -53,6 +55,7 @@ __all__ = [
     "Worn",
     "draw_svg",
     "drawing_schema",
+    "flatten",
     "from_text",
     "load_drawing",
     "save_drawing",

@@ -1,23 +1,25 @@
-"""The drawing: a document of records that changes only by edits."""
+"""The drawing: a document, and the ways in which a person draws it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
-from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
+from inkcap.drawing.edits import Edit, Patch, Put, Record, Remove
 from inkcap.drawing.fields import read_attributes, read_id
 from inkcap.drawing.groups import Group, Use
-from inkcap.drawing.plain import Plain
-from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
+from inkcap.drawing.history import Document
+from inkcap.drawing.records import Capsule, Connection, Position, Worn
 from inkcap.symbols import (
     CAPSULES,
     CONNECTIONS,
     MAIN_PORT,
+    Attribute,
+    ConnectionSymbol,
     capsule_symbol,
     connection_symbol,
     parse_face,
@@ -27,102 +29,78 @@ from inkcap.symbols import (
 )
 
 
-class Drawing:
+class Drawing(Document):
     """What a person makes: capsules, connections, groups, notes and positions, with undo and redo."""
 
-    def __init__(self, name: str = "untitled", dtype: str = "float32") -> None:
-        """Start an empty drawing; ``dtype`` is the data type of every capsule that states none."""
-        self._records: dict[str, dict[str, Record]] = {
-            kind: {} for kind in ("meta", "capsule", "connection", "group", "use", "note", "position", "plain")
-        }
-        self._undo: list[Edit] = []
-        self._redo: list[Edit] = []
+    def __init__(
+        self, name: str = "untitled", dtype: str = "float32", arguments: Mapping[str, Any] | None = None
+    ) -> None:
+        """Start an empty drawing; ``dtype`` is the data type of every capsule that states none.
+
+        With ``arguments`` and their defaults it is the body of a group, for :meth:`define`: attributes may then be
+        expressions such as ``"=2*width"``.
+        """
+        super().__init__(name, dtype)
+        self.arguments = None if arguments is None else dict(arguments)
         self._last = ""
-        meta = Meta.from_json({"name": name, "dtype": dtype}, "")
-        self._records["meta"]["meta"] = meta
 
-    # What it holds -------------------------------------------------------------------------------------------
+    def add(self, id: str, face: str, *, repeat: int = 1, tie: str = "", **attributes: Any) -> str:
+        """Add a capsule, e.g. ``add("a", "2D-data", height=28, width=28, channels=1)``, and give its id.
 
-    @property
-    def meta(self) -> Meta:
-        """The name and the default data type."""
-        meta = self._records["meta"]["meta"]
-        assert isinstance(meta, Meta)
-        return meta
-
-    @property
-    def name(self) -> str:
-        """The drawing's name."""
-        return self.meta.name
-
-    @property
-    def dtype(self) -> str:
-        """The data type of every capsule that states none."""
-        return self.meta.dtype
-
-    @property
-    def capsules(self) -> Mapping[str, Capsule]:
-        """The capsules by id, in the order in which they were drawn."""
-        return self._records["capsule"]  # pyright: ignore[reportReturnType]
-
-    @property
-    def connections(self) -> Mapping[str, Connection]:
-        """The connections by id, in the order in which they were drawn."""
-        return self._records["connection"]  # pyright: ignore[reportReturnType]
-
-    @property
-    def groups(self) -> Mapping[str, Group]:
-        """The groups by id."""
-        return self._records["group"]  # pyright: ignore[reportReturnType]
-
-    @property
-    def uses(self) -> Mapping[str, Use]:
-        """The vertices that stand for groups."""
-        return self._records["use"]  # pyright: ignore[reportReturnType]
-
-    @property
-    def notes(self) -> Mapping[str, Note]:
-        """The notes by id."""
-        return self._records["note"]  # pyright: ignore[reportReturnType]
-
-    @property
-    def positions(self) -> Mapping[str, Position]:
-        """Where things lie on the canvas."""
-        return self._records["position"]  # pyright: ignore[reportReturnType]
-
-    @property
-    def plain(self) -> Plain | None:
-        """The columnar block of neurons, when there is one."""
-        return self._records["plain"].get("plain")  # pyright: ignore[reportReturnType]
-
-    def __eq__(self, other: object) -> bool:
-        """Equal drawings have equal records in equal order."""
-        if not isinstance(other, Drawing):
-            return NotImplemented
-        return [list(r.items()) for r in self._records.values()] == [list(r.items()) for r in other._records.values()]
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __repr__(self) -> str:
-        return f"<Drawing {self.name!r}: {len(self.capsules)} capsules, {len(self.connections)} connections>"
-
-    # Drawing by hand -----------------------------------------------------------------------------------------
-
-    def add(self, id: str, face: str, **attributes: Any) -> str:
-        """Add a capsule, e.g. ``add("a", "2D-data", height=28, width=28, channels=1)``, and give its id."""
+        A group's name in place of a face adds a use of it; the attributes are then its arguments.
+        """
         if id in self.capsules or id in self.uses:
             raise DrawingError(f"there is a capsule {id!r} already; choose another id")
+        if face in self.groups:
+            record: Record = Use.from_json(
+                {"id": id, "group": face, "arguments": attributes, "repeat": repeat, "tie": tie}, f"use {id}"
+            )
+        elif repeat != 1:
+            raise DrawingError(f"{id}: only a group can be repeated, {face} is none; define one first")
+        else:
+            record = self._new_capsule(id, face, tie, attributes)
+        self.apply(Edit(f"add {id}", (Put(record),)))
+        self._last = id
+        return id
+
+    def _new_capsule(self, id: str, face: str, tie: str, attributes: dict[str, Any]) -> Capsule:
         symbol, rank = parse_face(face)
         declared = capsule_symbol(symbol).attributes(rank)
         wears: tuple[Worn, ...] = ()
         if part := worn_in_face(face):
             own = {a.name for a in part_symbol(part).attributes} & attributes.keys()
             wears = (self._worn(id, symbol, rank, part, {name: attributes.pop(name) for name in own}),)
-        read = read_attributes(attributes, declared, f"capsule {id}")
-        capsule = Capsule(read_id(id, "capsule"), symbol, rank, read, wears)
-        self.apply(Edit(f"add {id}", (Put(capsule),)))
-        self._last = id
-        return id
+        read = self._read(attributes, declared, f"capsule {id}")
+        return Capsule(read_id(id, "capsule"), symbol, rank, read, wears, tie=self._knot(tie, f"capsule {id}"))
+
+    def define(
+        self,
+        name: str,
+        body: Drawing,
+        inputs: Mapping[str, str] | None = None,
+        outputs: Mapping[str, str] | None = None,
+    ) -> str:
+        """Define a group from a drawing of its inside, or put it in place of the one of that name, and give its name.
+
+        Ports name capsules inside. Left out, what nothing enters is the input ``in``, what nothing leaves ``out``.
+        """
+        entered = {c.front for c in body.connections.values()}
+        left = {c.back for c in body.connections.values()}
+        vertices = (*body.capsules, *body.uses)
+        ins = [id for id in vertices if id not in entered]
+        outs = [id for id in vertices if id not in left]
+        group = Group(
+            read_id(name, "group"),
+            dict(body.arguments or {}),
+            tuple(body.capsules.values()),
+            tuple(body.connections.values()),
+            tuple(body.uses.values()),
+            dict(inputs) if inputs is not None else _named(ins, "in"),
+            dict(outputs) if outputs is not None else _named(outs, "out"),
+        )
+        brought = [Put(inner) for id, inner in body.groups.items() if id not in self.groups]
+        self.apply(Edit(f"define {name}", (*brought, Put(group))))
+        return name
 
     def connect(
         self,
@@ -133,42 +111,41 @@ class Drawing:
         id: str = "",
         tie: str = "",
         port: str = MAIN_PORT,
+        output: str = "",
         **attributes: Any,
     ) -> str:
-        """Connect two capsules and give the connection's id; without a symbol, the one that fits is taken."""
+        """Connect two capsules and give the connection's id; without a symbol, the one that fits is taken.
+
+        ``port`` is the input that it enters, ``output`` the one that it leaves where the back end is a group's use.
+        """
         for end in (back, front):
             self._vertex(end)
-        chosen = connection_symbol(symbol or self.propose(back, front, port))
+        chosen = connection_symbol(symbol or self.propose(back, front, port, output))
         name = id or self._fresh(f"{back}-{front}", self.connections)
         if name in self.connections:
             raise DrawingError(f"there is a connection {name!r} already; choose another id")
-        read = read_attributes(attributes, chosen.attributes, f"connection {name}")
-        knot = read_id(tie, f"connection {name}.tie") if tie else ""
+        read = self._read(attributes, chosen.attributes, f"connection {name}")
+        knot = self._knot(tie, f"connection {name}")
         entered = read_id(port, f"connection {name}.port")
-        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, entered, knot)
+        left = read_id(output, f"connection {name}.output") if output else ""
+        connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, entered, knot, output=left)
         self.apply(Edit(f"connect {back} to {front}", (Put(connection),)))
         return name
 
-    def then(self, id: str, face: str, by: str | None = None, **attributes: Any) -> str:
+    def then(self, id: str, face: str, by: str | None = None, *, repeat: int = 1, **attributes: Any) -> str:
         """Add a capsule and connect it to the one added last; each attribute goes to the one that has it."""
-        back = self._last if self._last in self.capsules else next(reversed(list(self.capsules)), "")
+        vertices = [*self.capsules, *self.uses]
+        back = self._last if self._last in vertices else vertices[-1] if vertices else ""
         if not back:
             raise DrawingError(f"there is nothing to connect {id!r} to; add a first capsule with add()")
-        symbol, rank = parse_face(face)
-        capsule = {a.name for a in capsule_symbol(symbol).attributes(rank)}
-        if part := worn_in_face(face):
-            capsule |= {a.name for a in part_symbol(part).attributes}
-        chosen = connection_symbol(by or self._propose(self.capsules.get(back), symbol, rank))
-        connection = {a.name for a in chosen.attributes}
-        own = {a.name for a in capsule_symbol(symbol).own_attributes} & connection
-        if clash := sorted(own & attributes.keys()):
-            raise DrawingError(f"{clash[0]!r} could mean {face} or {chosen.id}; use add() and connect() instead")
-        for name in attributes.keys() - capsule - connection:
-            raise DrawingError(f"neither {face} nor {chosen.id} has {name!r}; {suggest(name, capsule | connection)}")
+        if face in self.groups:
+            chosen, vertex = connection_symbol(by or "transfer"), set(attributes)
+        else:
+            chosen, vertex = self._sort_attributes(back, face, by, attributes)
         depth = len(self._undo)
-        self.add(id, face, **{k: v for k, v in attributes.items() if k in capsule})
+        self.add(id, face, repeat=repeat, **{k: v for k, v in attributes.items() if k in vertex})
         try:
-            self.connect(back, id, chosen.id, **{k: v for k, v in attributes.items() if k not in capsule})
+            self.connect(back, id, chosen.id, **{k: v for k, v in attributes.items() if k not in vertex})
         except DrawingError:
             self.undo()
             self._redo.clear()
@@ -176,6 +153,44 @@ class Drawing:
             raise
         self._join(depth, f"add {id} after {back}")
         return id
+
+    def _sort_attributes(
+        self, back: str, face: str, by: str | None, attributes: dict[str, Any]
+    ) -> tuple[ConnectionSymbol, set[str]]:
+        """Choose the connection, and tell which attributes are the capsule's."""
+        symbol, rank = parse_face(face)
+        capsule = {a.name for a in capsule_symbol(symbol).attributes(rank)}
+        if part := worn_in_face(face):
+            capsule |= {a.name for a in part_symbol(part).attributes}
+        chosen = connection_symbol(by or self._propose(self._giver(back), symbol, rank))
+        connection = {a.name for a in chosen.attributes}
+        own = {a.name for a in capsule_symbol(symbol).own_attributes} & connection
+        if clash := sorted(own & attributes.keys()):
+            raise DrawingError(f"{clash[0]!r} could mean {face} or {chosen.id}; use add() and connect() instead")
+        for name in attributes.keys() - capsule - connection:
+            raise DrawingError(f"neither {face} nor {chosen.id} has {name!r}; {suggest(name, capsule | connection)}")
+        return chosen, capsule
+
+    def _giver(self, id: str, output: str = "") -> Capsule | None:
+        """Give the capsule whose output leaves a vertex: itself, or the one inside a group."""
+        if id in self.capsules:
+            return self.capsules[id]
+        vertices: dict[str, Capsule | Use] = dict(self.uses)
+        for _ in range(limits.GROUP_DEPTH):
+            vertex = vertices.get(id)
+            if not isinstance(vertex, Use):
+                return vertex
+            group = self.groups[vertex.group]
+            id = group.outputs.get(output) or next(iter(group.outputs.values()), "")
+            vertices = {part.id: part for part in (*group.capsules, *group.uses)}
+        return None
+
+    def _read(self, given: Any, declared: tuple[Attribute, ...], place: str) -> dict[str, Any]:
+        return read_attributes(given, declared, place, expressions=self.arguments is not None)
+
+    @staticmethod
+    def _knot(tie: str, place: str) -> str:
+        return read_id(tie, f"{place}.tie") if tie else ""
 
     def wear(self, id: str, part: str, **attributes: Any) -> None:
         """Let a capsule wear a part, e.g. ``wear("b", "batch-norm")``; one that it wears already is changed."""
@@ -201,25 +216,32 @@ class Drawing:
             raise DrawingError(f"{id!r} is the use of a group, which wears no parts")
         return self.capsules[id]
 
-    @staticmethod
-    def _worn(id: str, symbol: str, rank: int, part: str, attributes: dict[str, Any]) -> Worn:
-        return Worn.from_json({"part": part, "attributes": attributes}, f"capsule {id}", symbol, rank)
+    def _worn(self, id: str, symbol: str, rank: int, part: str, attributes: dict[str, Any]) -> Worn:
+        record = {"part": part, "attributes": attributes}
+        return Worn.from_json(record, f"capsule {id}", symbol, rank, expressions=self.arguments is not None)
 
     def change(self, id: str, **attributes: Any) -> None:
-        """Change attributes of a capsule or a connection; None empties one."""
+        """Change attributes of a capsule or a connection, or arguments of a group's use; None empties one."""
         if id in self.connections:
             old = self.connections[id]
             declared = connection_symbol(old.symbol).attributes
-            read = read_attributes({**old.attributes, **attributes}, declared, f"connection {id}")
-            new: Record = Connection(id, old.symbol, old.back, old.front, read, old.port, old.tie, old.label)
+            new: Record = replace(
+                old, attributes=self._read({**old.attributes, **attributes}, declared, f"connection {id}")
+            )
         elif id in self.capsules:
             capsule = self.capsules[id]
             faces = capsule_symbol(capsule.symbol).attributes(capsule.rank)
-            read = read_attributes({**capsule.attributes, **attributes}, faces, f"capsule {id}")
-            new = Capsule(id, capsule.symbol, capsule.rank, read, capsule.wears, capsule.label)
+            read = self._read({**capsule.attributes, **attributes}, faces, f"capsule {id}")
+            new = replace(capsule, attributes=read)
         else:
             self._vertex(id)
-            raise DrawingError(f"{id!r} is the use of a group; put a new record instead")
+            use = self.uses[id]
+            known = self.groups[use.group].arguments
+            for name in attributes.keys() - known.keys():
+                there = suggest(name, known) if known else "it has none"
+                raise DrawingError(f"the group {use.group} has no argument {name!r}; {there}")
+            arguments = {k: v for k, v in {**use.arguments, **attributes}.items() if v is not None}
+            new = Use.from_json(replace(use, arguments=arguments).to_json(), f"use {id}")
         self.apply(Edit(f"change {id}", (Put(new),)))
 
     def remove(self, id: str) -> None:
@@ -245,14 +267,14 @@ class Drawing:
             raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
         self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
 
-    def propose(self, back: str, front: str, port: str = MAIN_PORT) -> str:
+    def propose(self, back: str, front: str, port: str = MAIN_PORT, output: str = "") -> str:
         """Choose the connection symbol that fits two capsules."""
         capsule = self.capsules.get(front)
         if capsule is None:
             return "transfer"
         entered = capsule_symbol(capsule.symbol).port(port)
         rank = entered.rank(capsule.rank) if entered else capsule.rank
-        return self._propose(self.capsules.get(back), capsule.symbol, rank)
+        return self._propose(self._giver(back, output), capsule.symbol, rank)
 
     @staticmethod
     def _propose(back: Capsule | None, symbol: str, rank: int) -> str:
@@ -264,88 +286,6 @@ class Drawing:
             (back.output_rank, rank),
             "reshaping" if CONNECTIONS["reshaping"].joins(back.output_rank, rank) else "full",
         )
-
-    # Edits ---------------------------------------------------------------------------------------------------
-
-    def apply(self, edit: Edit) -> None:
-        """Apply an edit whole, or refuse it and leave the drawing as it was."""
-        inverse = self._perform(edit)
-        self._undo.append(inverse)
-        self._redo.clear()
-
-    def undo(self) -> str | None:
-        """Take back the last edit; give its label, or nothing when there is none."""
-        return self._move_history(self._undo, self._redo)
-
-    def redo(self) -> str | None:
-        """Do again what was taken back; give its label, or nothing when there is nothing."""
-        return self._move_history(self._redo, self._undo)
-
-    def _move_history(self, source: list[Edit], target: list[Edit]) -> str | None:
-        if not source:
-            return None
-        edit = source.pop()
-        target.append(self._perform(edit))
-        return edit.label
-
-    def _join(self, depth: int, label: str) -> None:
-        inverses = self._undo[depth:]
-        del self._undo[depth:]
-        self._undo.append(Edit(label, tuple(patch for edit in reversed(inverses) for patch in edit.patches)))
-
-    def _perform(self, edit: Edit) -> Edit:
-        inverse: list[Patch] = []
-        try:
-            for patch in edit.patches:
-                inverse.append(self._patch(patch))
-            self._check_references(edit)
-        except DrawingError:
-            for patch in reversed(inverse):
-                self._patch(patch)
-            raise
-        return Edit(edit.label, tuple(reversed(inverse)))
-
-    def _patch(self, patch: Patch) -> Patch:
-        if isinstance(patch, Put):
-            records = self._records[patch.record.kind]
-            old = records.get(patch.record.id)
-            if old is None and patch.index is not None and patch.index < len(records):
-                items = list(records.items())
-                items.insert(patch.index, (patch.record.id, patch.record))
-                records.clear()
-                records.update(items)
-            else:
-                records[patch.record.id] = patch.record
-            return Remove(patch.record.kind, patch.record.id) if old is None else Put(old)
-        records = self._records[patch.kind]
-        if patch.id not in records or patch.kind == "meta":
-            raise DrawingError(f"there is no {patch.kind} {patch.id!r} to remove")
-        index = list(records).index(patch.id)
-        return Put(records.pop(patch.id), index)
-
-    def _check_references(self, edit: Edit) -> None:
-        vertices_went = any(isinstance(p, Remove) and p.kind in ("capsule", "use") for p in edit.patches)
-        put = [p.record for p in edit.patches if isinstance(p, Put)]
-        touched = self.connections.values() if vertices_went else (r for r in put if isinstance(r, Connection))
-        for connection in touched:
-            for role, end in (("back", connection.back), ("front", connection.front)):
-                if end not in self.capsules and end not in self.uses:
-                    known = [*self.capsules, *self.uses]
-                    raise DrawingError(f"connection {connection.id}: its {role} end {end!r} is no capsule; "
-                                       f"{suggest(end, known) if known else 'there are none'}")  # fmt: skip
-        for record in put:
-            if isinstance(record, Use) and (record.group not in self.groups or record.id in self.capsules):
-                raise DrawingError(f"use {record.id}: there is no group {record.group!r}, or the id is taken")
-            if isinstance(record, Capsule) and record.id in self.uses:
-                raise DrawingError(f"capsule {record.id}: the id is taken by a use of a group")
-        for what, count, most in (
-            ("capsules", len(self.capsules) + len(self.uses), limits.CAPSULES),
-            ("connections", len(self.connections), limits.CONNECTIONS),
-        ):
-            if count > most:
-                raise DrawingError(
-                    f"a drawing may have {most} {what}, not {count}; larger ones go to 'plain' or groups"
-                )
 
     def _vertex(self, id: str) -> None:
         if id not in self.capsules and id not in self.uses:
@@ -360,21 +300,17 @@ class Drawing:
             name, number = f"{stem}-{number}", number + 1
         return name
 
-    # Files ---------------------------------------------------------------------------------------------------
-
     def copy(self) -> Drawing:
         """Copy the drawing, without its history."""
-        other = Drawing()
+        other = Drawing(arguments=self.arguments)
         other._records = {kind: dict(records) for kind, records in self._records.items()}
         other.start_history_here()
         return other
 
-    def records(self, kind: str) -> Iterator[Record]:
-        """Give the records of one kind in order."""
-        return iter(self._records[kind].values())
-
     def to_text(self) -> str:
         """Write the drawing as canonical JSON text."""
+        if self.arguments is not None:
+            raise DrawingError(f"{self.name!r} has arguments: it is the inside of a group; define() it in a drawing")
         from inkcap.drawing.files import to_text
 
         return to_text(self)
@@ -389,4 +325,9 @@ class Drawing:
         """Forget what can be undone, e.g. after a file was opened."""
         self._undo.clear()
         self._redo.clear()
-        self._last = next(reversed(list(self.capsules)), "")
+        self._last = next(reversed([*self.capsules, *self.uses]), "")
+
+
+def _named(ids: list[str], name: str) -> dict[str, str]:
+    """Name ports: the only one plainly, several by their capsules."""
+    return {name: ids[0]} if len(ids) == 1 else {id: id for id in ids}

@@ -9,7 +9,7 @@ from typing import Any, cast
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError, decode, encode
 from inkcap.drawing.document import Drawing
-from inkcap.drawing.edits import Edit, Meta, Put
+from inkcap.drawing.edits import Edit, Meta, Put, Record
 from inkcap.drawing.fields import read_list, read_object
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.migrations import FORMAT, migrate
@@ -39,7 +39,7 @@ def to_text(drawing: Drawing) -> str:
         f'  "dtype": {encode(drawing.dtype)}',
     ]
     for section, kind, _ in SECTIONS:
-        lines = [f"    {encode(record.to_json())}" for record in drawing.records(kind)]
+        lines = [f"    {_written(record)}" for record in drawing.records(kind)]
         if lines or kind in ("capsule", "connection"):
             parts.append(f'  "{section}": [' + ("\n" + ",\n".join(lines) + "\n  ]" if lines else "]"))
     if drawing.plain is not None:
@@ -49,6 +49,20 @@ def to_text(drawing: Drawing) -> str:
         lines = [f"    {encode(id)}: {encode(position.to_json())}" for id, position in drawing.positions.items()]
         parts.append('  "positions": {\n' + ",\n".join(lines) + "\n  }")
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _written(record: Record) -> str:
+    """Write a record on one line; a group has one for each of its own records, so that a diff shows those."""
+    if not isinstance(record, Group):
+        return encode(record.to_json())
+    parts: list[str] = []
+    for key, value in record.to_json().items():
+        if key in ("capsules", "connections", "uses"):
+            inner = ",\n".join(f"        {encode(item)}" for item in value)
+            parts.append(f"      {encode(key)}: [\n{inner}\n      ]")
+        else:
+            parts.append(f"      {encode(key)}: {encode(value)}")
+    return "{\n" + ",\n".join(parts) + "\n    }"
 
 
 def from_text(text: str) -> Drawing:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, cast
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.fields import read_id, read_list, read_object, read_text, show
-from inkcap.drawing.records import Capsule, Connection
+from inkcap.drawing.records import Capsule, Connection, read_tie
+from inkcap.symbols import suggest
 
 ARGUMENTS_LIMIT = 64
 REPEAT_LIMIT = 10_000
@@ -42,6 +43,8 @@ class Use:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     repeat: int = 1
     label: str = ""
+    tie: str = ""
+    """Uses of one tie share all that they store, and so do the copies of a repeated use that has one."""
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""
@@ -50,6 +53,8 @@ class Use:
             record["arguments"] = dict(self.arguments)
         if self.repeat != 1:
             record["repeat"] = self.repeat
+        if self.tie:
+            record["tie"] = self.tie
         if self.label:
             record["label"] = self.label
         return record
@@ -57,7 +62,7 @@ class Use:
     @staticmethod
     def from_json(value: Any, place: str) -> Use:
         """Read and check it."""
-        record = read_object(value, place, ("id", "group", "arguments", "repeat", "label"), ("id", "group"))
+        record = read_object(value, place, ("id", "group", "arguments", "repeat", "tie", "label"), ("id", "group"))
         repeat = record.get("repeat", 1)
         if isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat <= REPEAT_LIMIT:
             raise DrawingError(f"must be from 1 to {REPEAT_LIMIT}, not {show(repeat)}", f"{place}.repeat")
@@ -67,6 +72,7 @@ class Use:
             _read_arguments(record.get("arguments", {}), f"{place}.arguments"),
             repeat,
             read_text(record.get("label", ""), f"{place}.label"),
+            read_tie(record, place),
         )
 
 
@@ -119,3 +125,37 @@ class Group:
             _read_ports(record.get("outputs", {}), f"{place}.outputs"),
             read_text(record.get("label", ""), f"{place}.label"),
         )
+
+
+def chained_ports(group: Group) -> dict[str, str]:
+    """Give the outputs that lead on to an input of the next copy: the only ones, else those of equal names."""
+    if len(group.inputs) == 1 and len(group.outputs) == 1:
+        return dict(zip(group.outputs, group.inputs, strict=True))
+    return {name: name for name in group.outputs if name in group.inputs}
+
+
+def check_group(group: Group) -> None:
+    """Refuse a group whose ids stand twice, or whose connections or ports end nowhere."""
+    seen: set[str] = set()
+    for part in (*group.capsules, *group.uses):
+        if part.id in seen:
+            raise DrawingError(f"group {group.id}: the id {part.id!r} stands twice")
+        seen.add(part.id)
+    lines: set[str] = set()
+    for connection in group.connections:
+        if connection.id in lines:
+            raise DrawingError(f"group {group.id}: the connection {connection.id!r} stands twice")
+        lines.add(connection.id)
+        for role, end in (("back", connection.back), ("front", connection.front)):
+            if end not in seen:
+                raise DrawingError(
+                    f"group {group.id}, connection {connection.id}: its {role} end {end!r} is no capsule of the group; "
+                    f"{suggest(end, seen) if seen else 'it has none'}"
+                )
+    for kind, ports in (("input", group.inputs), ("output", group.outputs)):
+        for port, inner in ports.items():
+            if inner not in seen:
+                raise DrawingError(
+                    f"group {group.id}: its {kind} {port!r} is {inner!r}, which is no capsule of the group; "
+                    f"{suggest(inner, seen) if seen else 'it has none'}"
+                )

@@ -15,6 +15,11 @@ def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
     return {key: jsonable(value) for key, value in attributes.items()}
 
 
+def read_tie(record: dict[str, Any], place: str) -> str:
+    """Read the name of a tie; an empty one ties nothing."""
+    return read_id(record["tie"], f"{place}.tie") if record.get("tie") not in (None, "") else ""
+
+
 @dataclass(frozen=True)
 class Worn:
     """A part that a capsule wears, with its attributes."""
@@ -56,6 +61,8 @@ class Capsule:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     wears: tuple[Worn, ...] = ()
     label: str = ""
+    tie: str = ""
+    """Capsules of one tie store one bias, and the same parameters of their function and parts."""
 
     @property
     def output_rank(self) -> int:
@@ -69,6 +76,8 @@ class Capsule:
             record["attributes"] = _plain(self.attributes)
         if self.wears:
             record["wears"] = [worn.to_json() for worn in self.wears]
+        if self.tie:
+            record["tie"] = self.tie
         if self.label:
             record["label"] = self.label
         return record
@@ -76,7 +85,7 @@ class Capsule:
     @staticmethod
     def from_json(value: Any, place: str, *, expressions: bool = False) -> Capsule:
         """Read and check it against the catalogue."""
-        fields = ("id", "symbol", "rank", "attributes", "wears", "label")
+        fields = ("id", "symbol", "rank", "attributes", "wears", "tie", "label")
         record = read_object(value, place, fields, ("id", "symbol", "rank"))
         capsule_id = read_id(record["id"], f"{place}.id")
         name = read_text(record["symbol"], f"{place}.symbol")
@@ -102,7 +111,7 @@ class Capsule:
             if part in parts[:i]:
                 raise DrawingError(f"capsule {capsule_id}: {part} is worn already", f"{place}.wears[{i}].part")
         label = read_text(record.get("label", ""), f"{place}.label")
-        return Capsule(capsule_id, symbol.id, rank, attributes, wears, label)
+        return Capsule(capsule_id, symbol.id, rank, attributes, wears, label, read_tie(record, place))
 
 
 @dataclass(frozen=True)
@@ -118,12 +127,16 @@ class Connection:
     port: str = MAIN_PORT
     tie: str = ""
     label: str = ""
+    output: str = ""
+    """Which output of a group it leaves from; empty for a capsule, and for a group's only output."""
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""
         record: dict[str, Any] = {"id": self.id, "symbol": self.symbol, "back": self.back, "front": self.front}
         if self.attributes:
             record["attributes"] = _plain(self.attributes)
+        if self.output:
+            record["output"] = self.output
         if self.port != MAIN_PORT:
             record["port"] = self.port
         if self.tie:
@@ -135,7 +148,7 @@ class Connection:
     @staticmethod
     def from_json(value: Any, place: str, *, expressions: bool = False) -> Connection:
         """Read and check it against the catalogue."""
-        fields = ("id", "symbol", "back", "front", "attributes", "port", "tie", "label")
+        fields = ("id", "symbol", "back", "front", "attributes", "output", "port", "tie", "label")
         record = read_object(value, place, fields, ("id", "symbol", "back", "front"))
         connection_id = read_id(record["id"], f"{place}.id")
         name = read_text(record["symbol"], f"{place}.symbol")
@@ -152,8 +165,9 @@ class Connection:
                 record.get("attributes", {}), symbol.attributes, f"{place}.attributes", expressions=expressions
             ),
             read_id(record.get("port", MAIN_PORT), f"{place}.port"),
-            read_id(record["tie"], f"{place}.tie") if record.get("tie") not in (None, "") else "",
+            read_tie(record, place),
             read_text(record.get("label", ""), f"{place}.label"),
+            read_id(record["output"], f"{place}.output") if record.get("output") not in (None, "") else "",
         )
 
 

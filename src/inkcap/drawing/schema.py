@@ -6,6 +6,7 @@ from typing import Any
 
 from inkcap.drawing import limits
 from inkcap.drawing.fields import ID
+from inkcap.drawing.groups import REPEAT_LIMIT
 from inkcap.drawing.migrations import FORMAT
 from inkcap.drawing.plain import FIXED
 from inkcap.structures import DTYPES
@@ -14,6 +15,7 @@ from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, Attribute
 IDENTIFIER = {"type": "string", "pattern": f"^{ID.pattern}$"}
 NAME = {"type": "string", "maxLength": limits.NAME_LENGTH}
 NUMBER = {"type": "number"}
+OPTIONAL = {"anyOf": [IDENTIFIER, {"const": ""}, {"type": "null"}]}
 EXPRESSION = {"type": "string", "pattern": "^=", "maxLength": limits.NAME_LENGTH}
 SCALARS: dict[str, Any] = {"additionalProperties": {"type": ["number", "string", "boolean"]}, "type": "object"}
 PORTS: dict[str, Any] = {"type": "object", "additionalProperties": IDENTIFIER}
@@ -67,6 +69,7 @@ def _capsule(shared: _Shared, *, expressions: bool) -> dict[str, Any]:
                 "rank": {"const": rank},
                 "attributes": _attributes(symbol.attributes(rank), shared, expressions=expressions),
                 "wears": _parts(rank, shared, expressions=expressions),
+                "tie": OPTIONAL,
                 "label": NAME,
             },
             ("id", "symbol", "rank"),
@@ -88,7 +91,8 @@ def _connection(shared: _Shared, *, expressions: bool) -> dict[str, Any]:
                 "front": IDENTIFIER,
                 "attributes": _attributes(symbol.attributes, shared, expressions=expressions),
                 "port": IDENTIFIER,
-                "tie": {"anyOf": [IDENTIFIER, {"const": ""}, {"type": "null"}]},
+                "output": OPTIONAL,
+                "tie": OPTIONAL,
                 "label": NAME,
             },
             ("id", "symbol", "back", "front"),
@@ -111,7 +115,8 @@ def drawing_schema() -> dict[str, Any]:
             "id": IDENTIFIER,
             "group": IDENTIFIER,
             "arguments": SCALARS,
-            "repeat": {"type": "integer", "minimum": 1, "maximum": 10_000},
+            "repeat": {"type": "integer", "minimum": 1, "maximum": REPEAT_LIMIT},
+            "tie": OPTIONAL,
             "label": NAME,
         },
         ("id", "group"),

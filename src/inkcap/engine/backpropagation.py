@@ -25,6 +25,7 @@ from inkcap.network import Network, structure_of
 from inkcap.program import Program, lower_to_layers, lower_to_steps
 from inkcap.recipes import LOSSES, LossSpec
 from inkcap.structures import FLOATING, InkcapError, Structure, show_shape
+from inkcap.symbols import MAIN_PORT, socket
 
 Losses = Mapping[str, str | LossSpec | LossFunction]
 """A loss for each output: a recipe's kind, a recipe's loss with weight and options, or a function of value and target.
@@ -99,7 +100,12 @@ class Backpropagator:
         self.lowered = lower_to_layers(self.program)
         seeds = [self._seed(id, given.get(id), reduction) for id in network.outputs]
         self.sockets = list(self.program.total_inputs)
-        self.reached = [s for s in self.sockets if self._structure(s.partition(".")[0]).dtype in FLOATING]
+        self.reached = [
+            socket(id, port)
+            for id, capsule in network.capsules.items()
+            for port in (MAIN_PORT, *capsule.ports)
+            if self._structure(id).dtype in FLOATING
+        ]
         self.trained = [name for name, weight in network.weights.items() if weight.trainable]
         totals, outputs = self.program.total_inputs, self.program.outputs
         self.plan: Plan = plan(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ class _Drawer:
         if self._is_sum(group):
             (group.id,) = group.writes
             old = self.kept[group.id]
-            self.kept[group.id] = Capsule(old.id, old.symbol, 1, {**old.attributes, **bias}, old.wears, old.label)
+            self.kept[group.id] = replace(old, rank=1, attributes={**old.attributes, **bias})
         else:
             group.id = self._name(group)
             symbol = "identical" if group.reads else SYMBOLS[group.code]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ def _stated(capsule: Capsule, checked: CheckedCapsule, written: bool) -> Capsule
         attributes.pop("b", None)
     declared = [a.name for a in checked.record.attributes(capsule.rank)]
     ordered = {name: attributes[name] for name in declared if name in attributes}
-    return Capsule(capsule.id, capsule.symbol, capsule.rank, ordered, capsule.wears, capsule.label)
+    return replace(capsule, attributes=ordered)
 
 
 def draw_neurons(network: Network, wiring: Wiring, numbers: Numbers) -> tuple[Drawing, Correspondence]:

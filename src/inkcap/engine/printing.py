@@ -212,7 +212,8 @@ class _Printer:
 
     def declarations(self) -> list[str]:
         """Print the layers and free parameters, in the order of the drawing."""
-        lines = [f"self.{layer.identifier} = {_print_layer(layer)}" for layer in self.lowered.layers.values()]
+        own = {layer.identifier: layer for layer in self.lowered.layers.values()}
+        lines = [f"self.{identifier} = {_print_layer(layer)}" for identifier, layer in own.items()]
         weights = self.program.network.weights
         for name, attribute in self.lowered.parameters.items():
             structure = weights[name].structure

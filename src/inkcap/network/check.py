@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from inkcap.drawing import Connection, Drawing
+from inkcap.drawing import Connection, Drawing, flatten
 from inkcap.network import fixes
 from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.directions import with_directions
+from inkcap.network.grouping import problems_of, reaching_in
 from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.plain import PlainFacts, check_plain, survey
 from inkcap.network.plain_form import with_written
 from inkcap.network.report import Report
+from inkcap.network.ties import check_ties, owner_of
 from inkcap.network.worn import checked_parts, weight_record
 from inkcap.operations import ShapeError
 from inkcap.structures import PartialShape, Shape, Structure, show_shape
@@ -27,7 +29,9 @@ MOST_NAMED = 8
 
 def check(drawing: Drawing) -> Report:
     """Check a drawing; whatever is wrong becomes a diagnostic, and everything that can be inferred is."""
-    original = drawing
+    drawn = drawing
+    flattened = flatten(drawn)
+    original = flattened.drawing
     drawing, undirected = with_directions(original)
     ends = [(c.back, c.front) for c in drawing.connections.values()]
     plain = None
@@ -40,30 +44,30 @@ def check(drawing: Drawing) -> Report:
     inferred = Inference(drawing, graph.order).run()
     infer_dtypes(drawing, graph.order, inferred)
     shape = check_plain(original, plain) if plain is not None else _check_graph(drawing, graph)
-    diagnostics = [*_unsupported(drawing), *undirected, *shape]
+    diagnostics = [*problems_of(flattened), *undirected, *shape]
     placed = set(graph.order)
     order = (*graph.order, *(id for id in drawing.capsules if id not in placed))
     incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
-    from_groups: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
     for connection in drawing.connections.values():
-        if connection.front in incoming:
-            (incoming if connection.back in incoming else from_groups)[connection.front].append(connection)
+        if connection.front in incoming and connection.back in incoming:
+            incoming[connection.front].append(connection)
     for id in order:
         entering = [d for c in incoming[id] for d in check_connection(drawing, c, inferred)]
         # What is unknown behind a capsule, or wrong with what enters it, explains what is unknown here.
         explained = bool(entering) or any(None in inferred.output[c.back] for c in incoming[id])
         diagnostics.extend(entering)
-        entered = [*incoming[id], *from_groups[id]]
-        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, entered, explained))
+        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, incoming[id], explained))
     connections = {c.id: _checked_connection(c, inferred) for id in order for c in incoming[id]}
-    diagnostics.extend(_check_ties(drawing, connections))
     capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}
+    diagnostics.extend(check_ties(drawing, capsules, connections))
     acyclic = len(graph.order) == len(graph.vertices) and bool(graph.vertices)
     classification = classify(graph) if acyclic else None
     if plain is not None:
         diagnostics.extend(_check_spans(plain, capsules))
         classification = plain.classification
-    return Report(original, graph, classification, capsules, connections, tuple(diagnostics), plain)
+    if flattened.origins:
+        diagnostics = [reaching_in(diagnostic, drawn, flattened) for diagnostic in diagnostics]
+    return Report(original, graph, classification, capsules, connections, tuple(diagnostics), plain, drawn)
 
 
 def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:
@@ -96,14 +100,6 @@ def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:
                     "or remove",
                     {"parts": len(parts), "size": len(part)},
                 )
-
-
-def _unsupported(drawing: Drawing) -> Iterator[Diagnostic]:
-    found: list[tuple[str, tuple[str, ...]]] = []
-    if drawing.uses or drawing.groups:
-        found.append(("groups", (*drawing.uses, *drawing.groups)))
-    for what, where in found:
-        yield Diagnostic("unsupported", where, f"the drawing has {what}, which this version cannot compute yet")
 
 
 def _check_spans(plain: PlainFacts, capsules: dict[str, CheckedCapsule]) -> Iterator[Diagnostic]:
@@ -213,12 +209,14 @@ def _checked_capsule(
         shape = total_input.shape[:1] if kind == "channel" else total_input.shape
         fan_in = sum(w.fan_in for c in summed for w in connections[c.id].weights.values())
         start = attributes.get("b") if capsule.rank == 0 else None
-        bias = WeightRecord(f"{id}.bias", Structure(shape, dtype), "bias", max(fan_in, 1), 1, True, start)
+        bias = WeightRecord(
+            f"{owner_of(capsule)}.bias", Structure(shape, dtype), "bias", max(fan_in, 1), 1, True, start
+        )
     output = _structure(inferred.output[id], dtype)
     names = tuple(c.id for c in incoming)
     parts = checked_parts(capsule, total_input, output)
     ports = {name: _structure(shape, dtype) for name, shape in inferred.ports_of(id).items()}
-    parameters = _parameters(id, symbol, attributes, ports, dtype)
+    parameters = _parameters(owner_of(capsule), symbol, attributes, ports, dtype)
     del ports[MAIN_PORT]
     return CheckedCapsule(
         id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names, parts, ports, parameters
@@ -226,7 +224,7 @@ def _checked_capsule(
 
 
 def _parameters(
-    id: str, symbol: CapsuleSymbol, attributes: dict[str, Any], ports: dict[str, Structure | None], dtype: str
+    owner: str, symbol: CapsuleSymbol, attributes: dict[str, Any], ports: dict[str, Structure | None], dtype: str
 ) -> dict[str, WeightRecord]:
     shapes = {name: structure.shape for name, structure in ports.items() if structure is not None}
     if symbol.parameters is None or len(shapes) < len(ports):
@@ -234,34 +232,4 @@ def _parameters(
     if any(a.required and attributes[a.name] is None for a in symbol.own_attributes):
         return {}
     found = symbol.parameters(shapes, attributes)
-    return {name: weight_record(f"{id}.{name}", weight, dtype) for name, weight in found.items()}
-
-
-def _check_ties(drawing: Drawing, connections: dict[str, CheckedConnection]) -> Iterator[Diagnostic]:
-    first: dict[str, CheckedConnection] = {}
-    for connection in connections.values():
-        tie = drawing.connections[connection.id].tie
-        if not tie:
-            continue
-        other = first.setdefault(tie, connection)
-        mine = {name: weight.structure for name, weight in connection.weights.items()}
-        theirs = {name: weight.structure for name, weight in other.weights.items()}
-        trained = [bool(c.attributes.get("trainable", True)) for c in (connection, other)]
-        if mine == theirs and trained[0] != trained[1]:
-            yield Diagnostic(
-                "tie-mismatch",
-                (connection.id, other.id),
-                f"{connection.id} and {other.id} are tied as {tie!r}, but one is trainable and the other is not: make "
-                "them alike or untie one",
-            )
-        if mine != theirs:
-            yield Diagnostic(
-                "tie-mismatch",
-                (connection.id, other.id),
-                f"{connection.id} and {other.id} are tied as {tie!r}, but their weights are "
-                f"{_show(mine)} and {_show(theirs)}: give them equal structures or untie one",
-            )
-
-
-def _show(weights: dict[str, Structure]) -> str:
-    return " and ".join("×".join(map(str, s.shape)) or "a scalar" for s in weights.values()) or "none"
+    return {name: weight_record(f"{owner}.{name}", weight, dtype) for name, weight in found.items()}

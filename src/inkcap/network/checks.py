@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from inkcap.drawing import Capsule, Connection, Drawing
@@ -145,7 +146,7 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
     back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
     title = f"the {symbol.title} connection {back.id}→{front.id}"
     if CAPSULES[front.symbol].is_data:
-        identical = Capsule(front.id, "identical", front.rank, front.attributes, front.wears, front.label)
+        identical = replace(front, symbol="identical")
         yield Diagnostic(
             "data-has-input",
             (front.id, connection.id),

@@ -29,12 +29,14 @@ RULES: dict[str, str] = {
     "window-does-not-divide": "Downsampling windows do not divide the structure.",
     "window-too-large": "A window or kernel is larger than what it slides over.",
     "padding-too-large": "Padding is more than half of the window.",
+    "group-explodes": "The groups of the drawing would make more capsules than a network may have.",
+    "group-misused": "A use of a group does not fit the group: its arguments, its ports, its repetition.",
+    "group-recursive": "A group uses itself.",
     "groups-do-not-divide": "Channels or kernels do not divide into the groups.",
     "nothing-to-normalise": "A worn normalisation has a single number to work on.",
     "too-large": "A structure or weight has more elements than any may have.",
-    "tie-mismatch": "Tied connections have weights of different structure.",
+    "tie-mismatch": "Tied connections or capsules store weights of different structure.",
     "unused-border": "Some rows or columns are never under a kernel.",
-    "unsupported": "The file format has room for it, this version does not compute it yet.",
 }
 
 

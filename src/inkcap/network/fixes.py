@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from inkcap.drawing import Capsule, Connection, Drawing, Edit, Put, Remove
@@ -27,7 +28,7 @@ def set_capsule(capsule: Capsule, label: str, **changes: Any) -> Edit:
     attributes = {k: v for k, v in {**capsule.attributes, **changes}.items() if v is not None}
     declared = CAPSULES[capsule.symbol].attributes(capsule.rank)
     ordered = {a.name: attributes[a.name] for a in declared if a.name in attributes}
-    return Edit(label, (Put(Capsule(capsule.id, capsule.symbol, capsule.rank, ordered, capsule.wears, capsule.label)),))
+    return Edit(label, (Put(replace(capsule, attributes=ordered)),))
 
 
 def set_connection(connection: Connection, label: str, symbol: str | None = None, **changes: Any) -> Edit:
@@ -35,17 +36,7 @@ def set_connection(connection: Connection, label: str, symbol: str | None = None
     name = symbol or connection.symbol
     attributes = changes if symbol else {**connection.attributes, **changes}
     ordered = {a.name: attributes[a.name] for a in CONNECTIONS[name].attributes if attributes.get(a.name) is not None}
-    record = Connection(
-        connection.id,
-        name,
-        connection.back,
-        connection.front,
-        ordered,
-        connection.port,
-        connection.tie,
-        connection.label,
-    )
-    return Edit(label, (Put(record),))
+    return Edit(label, (Put(replace(connection, symbol=name, attributes=ordered)),))
 
 
 def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: str, **attributes: Any) -> Edit:
@@ -54,9 +45,7 @@ def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: 
     name, number = stem, 2
     while name in drawing.capsules or name in drawing.connections:
         name, number = f"{stem}-{number}", number + 1
-    moved = Connection(
-        connection.id, connection.symbol, name, connection.front, connection.attributes, connection.port, connection.tie
-    )
+    moved = replace(connection, back=name)
     bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
     return Edit(
         f"insert a capsule by a {symbol} connection before {connection.front}",

@@ -33,6 +33,8 @@ class Report:
     diagnostics: tuple[Diagnostic, ...]
     plain: PlainFacts | None = None
     """The neurons that are held in columns."""
+    drawn: Drawing | None = None
+    """The drawing as it was drawn; ``drawing`` has its groups opened."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from inkcap.drawing import Capsule, Edit, Put, Worn
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.network import CheckedPart, WeightRecord
+from inkcap.network.ties import owner_of
 from inkcap.operations import ShapeError, Trace, takes_dtype
 from inkcap.structures import Shape, Structure
 from inkcap.symbols import PARTS, PartSymbol, Problem, Weight, complete
@@ -61,7 +62,7 @@ def checked_parts(capsule: Capsule, total_input: Structure | None, output: Struc
         weights: dict[str, WeightRecord] = {}
         if part.weights is not None and structure is not None:
             weights = {
-                name: weight_record(f"{capsule.id}.{part.id}.{name}", weight, structure.dtype)
+                name: weight_record(f"{owner_of(capsule)}.{part.id}.{name}", weight, structure.dtype)
                 for name, weight in part.weights(structure.shape, attributes).items()
             }
         found.append(CheckedPart(part.id, attributes, weights))

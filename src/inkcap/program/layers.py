@@ -90,10 +90,14 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
 
 
 def _add_parts(lowered: Lowered, producers: dict[int, Step], identifiers: Identifiers) -> None:
+    shared: dict[tuple[str, ...], str] = {}
     for target, worn in lowered.program.worn.items():
         own = {name: weight.name for name, weight in worn.part.weights.items()}
         held = {worn.part.record.held[name]: stored for name, stored in own.items()}
-        name = identifiers.fresh(f"{worn.capsule}_{worn.part.part}")
+        # Tied capsules call one layer.
+        name = shared.get(tuple(held.values())) or identifiers.fresh(f"{worn.capsule}_{worn.part.part}")
+        if held:
+            shared[tuple(held.values())] = name
         layer = Layer("part", name, producers[target], worn.argument.number, held, worn=worn)
         lowered.layers[target] = layer
         lowered.inside.update(worn.inside)

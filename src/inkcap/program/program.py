@@ -75,6 +75,8 @@ class _Lowering:
         self.program = Program(network, self.trace)
         self.values: dict[str, Traced] = {}
         self.stored: dict[str, Traced] = {}
+        self.taken: set[int] = set()
+        """Total inputs and outputs of the capsules so far."""
 
     def run(self) -> Program:
         for capsule in self.network.capsules.values():
@@ -89,14 +91,19 @@ class _Lowering:
             made = self._wear(capsule, capsule.record.forward(argument, given, capsule.attributes), "after")
             self.values[capsule.id] = made
             self.program.outputs[capsule.id] = made.number
+            self.taken.add(made.number)
             for step in self.trace.steps[first_step:]:
                 self.program.owners[step.target] = capsule.id
         return self.program
 
     def _own(self, total: Traced) -> Traced:
         """Make a total input a value of its own, where it is another capsule's output or total input."""
-        taken = {*self.program.outputs.values(), *self.program.total_inputs.values()}
-        return op.same(total) if self.apart and total.number in taken else total
+        if not self.apart:
+            return total
+        if total.number in self.taken:
+            total = op.same(total)
+        self.taken.add(total.number)
+        return total
 
     def _total_input(self, capsule: CheckedCapsule) -> Traced:
         if capsule.incoming:

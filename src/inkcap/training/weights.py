@@ -76,8 +76,8 @@ def fitting(own: Mapping[str, Tensor], other: Mapping[str, Tensor], run: str) ->
 def matching(names: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
     """Find the weights that stay as they are, by patterns on their names or on their capsules and connections."""
     every = tuple(names)
-    # A weight belongs to its connection or capsule, and on the way to the part that the capsule wears.
-    owners = {name: {name.partition(".")[0], name.rpartition(".")[0]} for name in every}
+    # A weight belongs to its connection or capsule, to the part that the capsule wears, and to the groups around it.
+    owners = {name: [name[:i] for i, letter in enumerate(name) if letter == "."] for name in every}
     found: set[str] = set()
     for pattern in patterns:
         hits = [name for name in every if any(fnmatchcase(n, pattern) for n in (name, *owners[name]))]

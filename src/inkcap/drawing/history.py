@@ -1,0 +1,199 @@
+"""The document: records that change only by edits, with undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from inkcap.drawing import limits
+from inkcap.drawing.codec import DrawingError
+from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
+from inkcap.drawing.groups import Group, Use, check_group
+from inkcap.drawing.plain import Plain
+from inkcap.drawing.records import Capsule, Connection, Note, Position
+from inkcap.symbols import suggest
+
+
+class Document:
+    """The records of a drawing by kind and id, and what can be undone; :class:`Drawing` is what a person draws with."""
+
+    def __init__(self, name: str = "untitled", dtype: str = "float32") -> None:
+        """Start with nothing drawn; ``dtype`` is the data type of every capsule that states none."""
+        self._records: dict[str, dict[str, Record]] = {
+            kind: {} for kind in ("meta", "capsule", "connection", "group", "use", "note", "position", "plain")
+        }
+        self._undo: list[Edit] = []
+        self._redo: list[Edit] = []
+        meta = Meta.from_json({"name": name, "dtype": dtype}, "")
+        self._records["meta"]["meta"] = meta
+
+    # What it holds -------------------------------------------------------------------------------------------
+
+    @property
+    def meta(self) -> Meta:
+        """The name and the default data type."""
+        meta = self._records["meta"]["meta"]
+        assert isinstance(meta, Meta)
+        return meta
+
+    @property
+    def name(self) -> str:
+        """The drawing's name."""
+        return self.meta.name
+
+    @property
+    def dtype(self) -> str:
+        """The data type of every capsule that states none."""
+        return self.meta.dtype
+
+    @property
+    def capsules(self) -> Mapping[str, Capsule]:
+        """The capsules by id, in the order in which they were drawn."""
+        return self._records["capsule"]  # pyright: ignore[reportReturnType]
+
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        """The connections by id, in the order in which they were drawn."""
+        return self._records["connection"]  # pyright: ignore[reportReturnType]
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The groups by id."""
+        return self._records["group"]  # pyright: ignore[reportReturnType]
+
+    @property
+    def uses(self) -> Mapping[str, Use]:
+        """The vertices that stand for groups."""
+        return self._records["use"]  # pyright: ignore[reportReturnType]
+
+    @property
+    def notes(self) -> Mapping[str, Note]:
+        """The notes by id."""
+        return self._records["note"]  # pyright: ignore[reportReturnType]
+
+    @property
+    def positions(self) -> Mapping[str, Position]:
+        """Where things lie on the canvas."""
+        return self._records["position"]  # pyright: ignore[reportReturnType]
+
+    @property
+    def plain(self) -> Plain | None:
+        """The columnar block of neurons, when there is one."""
+        return self._records["plain"].get("plain")  # pyright: ignore[reportReturnType]
+
+    def __eq__(self, other: object) -> bool:
+        """Equal drawings have equal records in equal order."""
+        if not isinstance(other, Document):
+            return NotImplemented
+        return [list(r.items()) for r in self._records.values()] == [list(r.items()) for r in other._records.values()]
+
+    def records(self, kind: str) -> Iterator[Record]:
+        """Give the records of one kind in order."""
+        return iter(self._records[kind].values())
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.capsules)} capsules, {len(self.connections)} connections"
+        groups = f", {len(self.uses)} uses of groups" if self.uses else ""
+        return f"<{type(self).__name__} {self.name!r}: {parts}{groups}>"
+
+    # Edits ---------------------------------------------------------------------------------------------------
+
+    def apply(self, edit: Edit) -> None:
+        """Apply an edit whole, or refuse it and leave the drawing as it was."""
+        inverse = self._perform(edit)
+        self._undo.append(inverse)
+        self._redo.clear()
+
+    def undo(self) -> str | None:
+        """Take back the last edit; give its label, or nothing when there is none."""
+        return self._move_history(self._undo, self._redo)
+
+    def redo(self) -> str | None:
+        """Do again what was taken back; give its label, or nothing when there is nothing."""
+        return self._move_history(self._redo, self._undo)
+
+    def _move_history(self, source: list[Edit], target: list[Edit]) -> str | None:
+        if not source:
+            return None
+        edit = source.pop()
+        target.append(self._perform(edit))
+        return edit.label
+
+    def _join(self, depth: int, label: str) -> None:
+        inverses = self._undo[depth:]
+        del self._undo[depth:]
+        self._undo.append(Edit(label, tuple(patch for edit in reversed(inverses) for patch in edit.patches)))
+
+    def _perform(self, edit: Edit) -> Edit:
+        inverse: list[Patch] = []
+        try:
+            for patch in edit.patches:
+                inverse.append(self._patch(patch))
+            self._check_references(edit)
+        except DrawingError:
+            for patch in reversed(inverse):
+                self._patch(patch)
+            raise
+        return Edit(edit.label, tuple(reversed(inverse)))
+
+    def _patch(self, patch: Patch) -> Patch:
+        if isinstance(patch, Put):
+            records = self._records[patch.record.kind]
+            old = records.get(patch.record.id)
+            if old is None and patch.index is not None and patch.index < len(records):
+                items = list(records.items())
+                items.insert(patch.index, (patch.record.id, patch.record))
+                records.clear()
+                records.update(items)
+            else:
+                records[patch.record.id] = patch.record
+            return Remove(patch.record.kind, patch.record.id) if old is None else Put(old)
+        records = self._records[patch.kind]
+        if patch.id not in records or patch.kind == "meta":
+            raise DrawingError(f"there is no {patch.kind} {patch.id!r} to remove")
+        index = list(records).index(patch.id)
+        return Put(records.pop(patch.id), index)
+
+    def _check_references(self, edit: Edit) -> None:
+        gone = {p.kind for p in edit.patches if isinstance(p, Remove)}
+        put = [p.record for p in edit.patches if isinstance(p, Put)]
+        vertices_went = not gone.isdisjoint(("capsule", "use"))
+        touched = self.connections.values() if vertices_went else (r for r in put if isinstance(r, Connection))
+        for connection in touched:
+            for role, end in (("back", connection.back), ("front", connection.front)):
+                if end not in self.capsules and end not in self.uses:
+                    known = [*self.capsules, *self.uses]
+                    raise DrawingError(f"connection {connection.id}: its {role} end {end!r} is no capsule; "
+                                       f"{suggest(end, known) if known else 'there are none'}")  # fmt: skip
+        for record in put:
+            if isinstance(record, Group):
+                check_group(record)
+            if isinstance(record, Use) and record.id in self.capsules:
+                raise DrawingError(f"use {record.id}: the id is taken by a capsule")
+            if isinstance(record, Capsule) and record.id in self.uses:
+                raise DrawingError(f"capsule {record.id}: the id is taken by a use of a group")
+        self._check_uses(put, "group" in gone)
+        for what, count, most in (
+            ("capsules", len(self.capsules) + len(self.uses), limits.CAPSULES),
+            ("connections", len(self.connections), limits.CONNECTIONS),
+        ):
+            if count > most:
+                raise DrawingError(
+                    f"a drawing may have {most} {what}, not {count}; larger ones go to 'plain' or groups"
+                )
+
+    def _check_uses(self, put: list[Record], groups_went: bool) -> None:
+        records = [*self.uses.values(), *self.groups.values()] if groups_went else put
+        uses = [r for r in records if isinstance(r, Use)]
+        uses += [use for r in records if isinstance(r, Group) for use in r.uses]
+        for use in uses:
+            if use.group not in self.groups:
+                known = suggest(use.group, self.groups) if self.groups else "the drawing has none"
+                raise DrawingError(f"use {use.id}: there is no group {use.group!r}; {known}")
+
+    def replace_graph(self, capsules: Mapping[str, Capsule], connections: Mapping[str, Connection]) -> None:
+        """Let a copy of a drawing have these capsules and connections and no groups; it has no history."""
+        self._records |= {"capsule": dict(capsules), "connection": dict(connections), "group": {}, "use": {}}
+        self._undo.clear()
+        self._redo.clear()
