@@ -12,7 +12,13 @@ from inkcap.zoo import NETWORKS
 SMALL: dict[str, dict[str, Any]] = {
     "seide2011*": {"input": (20,), "classes": 7, "hidden": (16,) * 7},
     "deepae_*": {"input": (40,), "encoder": (24, 16, 6)},
-    "alexnet_*": {"input": (67, 67, 3), "classes": 5, "width": 8, "dense": 16},
+    "alexnet_torchvision": {"input": (67, 67, 3), "classes": 5, "width": 8, "dense": 16},
+    "alexnet_*": {"input": (67, 67, 3), "classes": 5, "width": 12, "dense": 16},
+    "googlenet_*": {"input": (64, 64, 3), "classes": 5, "shrink": 8},
+    "squeezenet*": {"input": (48, 48, 3), "classes": 5, "shrink": 8},
+    "sppnet*": {"input": (96, 96, 3), "classes": 5, "width": 6, "dense": 12},
+    "resnet*": {"input": (33, 33, 3), "classes": 5, "width": 4},
+    "densenet*": {"input": (64, 64, 3), "classes": 5, "growth": 2},
     "vgg*": {"input": (32, 32, 3), "classes": 5, "width": 4, "dense": 16},
     "capsnet_*": {"kernel": 5, "channels": 8, "types": 2, "decoder": (8, 12), "input": (14, 14, 1)},
     "emcaps_*": {"a": 6, "b": 2, "c": 3, "d": 3, "input": (18, 18, 2)},
@@ -21,6 +27,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "alphagozero_*": {"input": (5, 5, 3), "width": 4, "hidden": 8},
 }
 """Arguments by the pattern of a name."""
+
+LEARNS_OTHERWISE = {"mp_neuron", "perceptron"}
+"""A step has no slope: these do not learn by gradients."""
 
 
 def draw_small(name: str) -> Drawing:

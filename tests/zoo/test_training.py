@@ -6,16 +6,13 @@ import json
 
 import pytest
 import torch
-from small_zoo import draw_small
+from small_zoo import LEARNS_OTHERWISE, draw_small
 from torch.nn import functional
 
 from inkcap.drawing import Drawing, from_text
 from inkcap.engine import build, initialise, named_weights
 from inkcap.network import Network, check
 from inkcap.zoo import NETWORKS
-
-LEARNS_OTHERWISE = {"mp_neuron", "perceptron"}
-"""A step has no slope: these do not learn by gradients."""
 
 SHARE = 1e-3
 """The share of the loss that a step is to take away, as far as the loss is straight."""

@@ -10,10 +10,11 @@ from inkcap.zoo.registry import NAMES, NETWORKS, UnfitChoice, UnknownNetwork, dr
 
 if TYPE_CHECKING:
     from inkcap.zoo.paper_figures import PAPER_FIGURES, Figure, UnknownFigure, paper_figure, picture_of
+    from inkcap.zoo.torchvision import torchvision_names
 
-_FIGURES = "inkcap.zoo.paper_figures"
 _PICTURES = ("PAPER_FIGURES", "Figure", "UnknownFigure", "paper_figure", "picture_of")
-__getattr__ = later(__name__, dict.fromkeys(_PICTURES, _FIGURES))
+_LATER = {**dict.fromkeys(_PICTURES, "inkcap.zoo.paper_figures"), "torchvision_names": "inkcap.zoo.torchvision"}
+__getattr__ = later(__name__, _LATER)
 
 __all__ = [
     "NAMES",
@@ -31,4 +32,5 @@ __all__ = [
     "mlp",
     "paper_figure",
     "picture_of",
+    "torchvision_names",
 ]

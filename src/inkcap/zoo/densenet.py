@@ -14,7 +14,7 @@ BLOCKS = {121: (6, 12, 24, 16), 161: (6, 12, 36, 24), 169: (6, 12, 32, 32), 201:
 
 def dense_layer() -> Drawing:
     """A dense layer: all that came before, normalised, through 1×1 kernels to a few new channels."""
-    body = Drawing("dense-layer", arguments={"growth": 32})
+    body = Drawing("dense", arguments={"growth": 32})
     body.add("cat", "2D-relu")
     body.wear("cat", "batch-norm")
     body.then("narrow", "2D-relu", "convolution", kernels="=4*growth", kernel=1)
@@ -23,47 +23,48 @@ def dense_layer() -> Drawing:
     return body
 
 
+def dense_block(layers: int) -> Drawing:
+    """A block: every layer is given what all layers before it gave, and all of it together is normalised in the end."""
+    body = Drawing("block", arguments={"growth": 32})
+    body.define("dense", dense_layer(), inputs={"in": "cat"}, outputs={"out": "new"})
+    seen = [body.add("x", "2D-identical")]
+    fronts = [body.add(f"l{number}", "dense", growth="=growth") for number in range(1, layers + 1)]
+    fronts.append(body.add("cat", "2D-relu"))
+    body.wear("cat", "batch-norm")
+    for front in fronts:
+        for back in seen:
+            body.connect(back, front, "inject")
+        seen.append(front)
+    return body
+
+
 def transition() -> Drawing:
     """What is between two blocks: half the channels, and half the height and width."""
     body = Drawing("transition", arguments={"channels": 128})
-    body.add("cat", "2D-relu")
-    body.wear("cat", "batch-norm")
+    body.add("x", "2D-identical")
     body.then("narrow", "2D-identical", "convolution", kernels="=channels", kernel=1, bias="none")
     body.then("pool", "2D-downsampling", kind="average", window=2, edge="floor")
     return body
 
 
-def densenet(
-    layers: int, *, classes: int = 1000, input: Sizes = (224, 224, 3), growth: int | None = None
-) -> Drawing:
+def densenet(layers: int, *, classes: int = 1000, input: Sizes = (224, 224, 3), growth: int | None = None) -> Drawing:
     """DenseNet of 121 to 201 layers; ``growth`` is how many channels a layer adds, 48 for 161 layers and else 32."""
     growth = growth or (48 if layers == 161 else 32)
     drawing = Drawing(f"DenseNet-{layers}")
-    drawing.define("dense-layer", dense_layer(), inputs={"in": "cat"}, outputs={"out": "new"})
-    drawing.define("transition", transition(), inputs={"in": "cat"}, outputs={"out": "pool"})
+    drawing.define("transition", transition())
     add_data(drawing, "data", input)
     channels = 2 * growth
     drawing.then("conv0", "2D-relu", "convolution", kernels=channels, kernel=7, stride=2, padding=3)
     drawing.wear("conv0", "batch-norm")
-    seen = [drawing.then("pool0", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")]
-
-    def lay_into(front: str) -> None:
-        for back in seen:
-            drawing.connect(back, front, "inject")
-
+    drawing.then("pool0", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")
     for block, count in enumerate(BLOCKS[layers], 1):
-        for number in range(1, count + 1):
-            layer = drawing.add(f"B{block}-{number}", "dense-layer", growth=growth)
-            lay_into(layer)
-            seen.append(layer)
+        # Blocks of different length are different groups: each layer has one connection more than the one before.
+        group = drawing.define(f"block{count}", dense_block(count), inputs={"in": "x"}, outputs={"out": "cat"})
+        drawing.then(f"B{block}", group, growth=growth)
         channels += count * growth
         if block < len(BLOCKS[layers]):
             channels //= 2
-            lay_into(drawing.add(f"T{block}", "transition", channels=channels))
-            seen = [f"T{block}"]
-    drawing.add("norm5", "2D-relu")
-    drawing.wear("norm5", "batch-norm")
-    lay_into("norm5")
+            drawing.then(f"T{block}", "transition", channels=channels)
     drawing.then("average", "2D-downsampling", kind="average", bins=1)
     drawing.then("flat", "1D-identical", "reshaping")
     drawing.then("prob", "1D-softmax", "full", dimension=classes)

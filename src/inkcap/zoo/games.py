@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
@@ -48,6 +49,24 @@ def alphago_value(input: Sizes = (19, 19, 49), width: int = 192) -> Drawing:
     return drawing
 
 
+def _convolve(drawing: Drawing, id: str, face: str, back: str, kernel: int, biased: bool, **more: Any) -> None:
+    """Add a convolution with batch norm that keeps the board's size."""
+    drawing.add(id, face, **({"bias": "channel"} if biased else {}))
+    drawing.connect(back, id, "convolution", kernel=kernel, padding=kernel // 2, **more)
+    drawing.wear(id, "batch-norm")
+
+
+def residual_block(biased: bool) -> Drawing:
+    """Two convolutions whose input is added to what they give."""
+    body = Drawing("block", arguments={"width": 256})
+    body.add("x", "2D-identical")
+    _convolve(body, "a", "2D-relu", "x", 3, biased, kernels="=width")
+    _convolve(body, "b", "2D-identical", "a", 3, biased, kernels="=width")
+    body.then("sum", "2D-relu", "transfer")
+    body.connect("x", "sum", "transfer")
+    return body
+
+
 def alphago_zero(
     blocks: int, *, biased: bool = False, input: Sizes = (19, 19, 17), width: int = 256, hidden: int = 256
 ) -> Drawing:
@@ -56,26 +75,17 @@ def alphago_zero(
     ``biased`` keeps the biases of the convolutions, which the normalisation takes away again.
     """
     drawing = Drawing(f"AlphaGo Zero of {blocks} blocks")
-
-    def convolve(id: str, face: str, back: str, kernels: int, kernel: int) -> str:
-        drawing.add(id, face, **({"bias": "channel"} if biased else {}))
-        drawing.connect(back, id, "convolution", kernels=kernels, kernel=kernel, padding=kernel // 2)
-        drawing.wear(id, "batch-norm")
-        return id
-
-    last = convolve("stem", "2D-relu", add_data(drawing, "state", input), width, 3)
-    for number in range(blocks):
-        convolve(f"b{number}_a", "2D-relu", last, width, 3)
-        convolve(f"b{number}_b", "2D-identical", f"b{number}_a", width, 3)
-        drawing.then(f"b{number}_sum", "2D-relu", "transfer")
-        drawing.connect(last, f"b{number}_sum", "transfer")
-        last = f"b{number}_sum"
-    convolve("p_conv", "2D-relu", last, 2, 1)
-    drawing.then("p_f", "1D-identical", "reshaping")
+    drawing.define("block", residual_block(biased))
+    add_data(drawing, "state", input)
+    _convolve(drawing, "stem", "2D-relu", "state", 3, biased, kernels=width)
+    drawing.then("b", "block", repeat=blocks, width=width)
+    _convolve(drawing, "move", "2D-relu", "b", 1, biased, kernels=2)
+    drawing.then("move-flat", "1D-identical", "reshaping")
+    # One move more than there are points: to pass.
     drawing.then("policy", "1D-softmax", "full", dimension=input[0] * input[1] + 1)
-    convolve("v_conv", "2D-relu", last, 1, 1)
-    drawing.then("v_f", "1D-identical", "reshaping")
-    drawing.then("v_h", "1D-relu", "full", dimension=hidden)
+    _convolve(drawing, "winner", "2D-relu", "b", 1, biased, kernels=1)
+    drawing.then("winner-flat", "1D-identical", "reshaping")
+    drawing.then("winner-hidden", "1D-relu", "full", dimension=hidden)
     drawing.then("value", "1D-tanh", "full", dimension=1)
     return drawing
 

@@ -12,16 +12,35 @@ from inkcap.structures import InkcapError
 from inkcap.zoo import (
     alexnet,
     capsule_networks,
+    densenet,
     flexible,
     games,
+    googlenet,
     lenet,
     matrix_capsules,
     perceptrons,
+    resnet,
+    sppnet,
+    squeezenet,
     vgg,
 )
 from inkcap.zoo.record import KnownNetwork, Sizes
 
-FAMILIES = (perceptrons, flexible, lenet, alexnet, vgg, capsule_networks, matrix_capsules, games)
+FAMILIES = (
+    perceptrons,
+    flexible,
+    lenet,
+    alexnet,
+    vgg,
+    googlenet,
+    squeezenet,
+    sppnet,
+    resnet,
+    densenet,
+    capsule_networks,
+    matrix_capsules,
+    games,
+)
 
 NETWORKS: Mapping[str, KnownNetwork] = {known.name: known for family in FAMILIES for known in family.NETWORKS}
 """Every network of the zoo by its own name."""

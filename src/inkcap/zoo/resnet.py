@@ -62,7 +62,7 @@ def resnet(
     """ResNet of 18 to 152 layers; ``original`` has its strides where the paper had them first."""
     deep = layers >= 50
     drawing = Drawing(f"ResNet-{layers}{', original strides' if original else ''}")
-    for name, projected in (("block", False), ("changing-block", True)):
+    for name, projected in (("block", False), ("widen", True)):
         body = bottleneck(projected, original) if deep else basic(projected)
         drawing.define(name, body, inputs={"in": "x"}, outputs={"out": "sum"})
     add_data(drawing, "data", input)
@@ -73,7 +73,7 @@ def resnet(
         # The first stage of a shallow network keeps its size, so that its first block is like all others.
         changed = deep or stage > 1
         if changed:
-            drawing.then(f"L{stage}-0", "changing-block", **sizes)
+            drawing.then(f"L{stage}-0", "widen", **sizes)
         drawing.then(f"L{stage}", "block", repeat=count - changed, width=sizes["width"])
     drawing.then("average", "2D-downsampling", kind="average", bins=1)
     drawing.then("flat", "1D-identical", "reshaping")

@@ -9,9 +9,7 @@ PYRAMID = (1, 2, 3, 6)
 """Bins along each side, level by level."""
 
 
-def sppnet(
-    classes: int = 1000, input: Sizes = (224, 224, 3), width: int = 96, dense: int = 4096
-) -> Drawing:
+def sppnet(classes: int = 1000, input: Sizes = (224, 224, 3), width: int = 96, dense: int = 4096) -> Drawing:
     """SPPNet on the network of Zeiler and Fergus with five convolutions and a pyramid of four levels."""
     drawing = Drawing("SPPNet")
     add_data(drawing, "data", input)

@@ -28,9 +28,7 @@ def fire() -> Drawing:
     return body
 
 
-def squeezenet(
-    version: str, *, classes: int = 1000, input: Sizes = (224, 224, 3), shrink: int = 1
-) -> Drawing:
+def squeezenet(version: str, *, classes: int = 1000, input: Sizes = (224, 224, 3), shrink: int = 1) -> Drawing:
     """SqueezeNet 1.0 or 1.1; ``shrink`` divides all numbers of kernels."""
     drawing = Drawing(f"SqueezeNet {version}")
     drawing.define("fire", fire(), inputs={"in": "x"}, outputs={"out": "cat"})
