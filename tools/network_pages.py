@@ -8,7 +8,7 @@ from inkcap.drawing import Capsule, Drawing, Edit, Group, Put, Use, draw_svg
 from inkcap.network import Report, check
 from inkcap.structures import show_shape
 from inkcap.zoo import NETWORKS, KnownNetwork, picture_of
-from inkcap.zoo.pictures import output_of, weight_text
+from inkcap.zoo.paper_figures import weight_text
 from inkcap.zoo.registry import show_sizes
 
 MOST_ACROSS = 9
@@ -107,6 +107,15 @@ def _groups(drawn: Drawing, uses: Iterable[Use], path: str) -> Iterator[tuple[Gr
         waiting += [(inner, inside) for inner in group.uses]
 
 
+def _output_of(drawn: Drawing, use: Use) -> str:
+    """Give the path of the capsule that is the first output of a use, of its last copy where it is repeated."""
+    group = drawn.groups[use.group]
+    inner = next(iter(group.outputs.values()))
+    path = f"{use.id}." if use.repeat == 1 else f"{use.id}.{use.repeat - 1}."
+    nested = next((within for within in group.uses if within.id == inner), None)
+    return path + (inner if nested is None else _output_of(drawn, nested))
+
+
 def _opened(group: Group) -> Drawing:
     """Make a drawing of a group's inside, to be looked at."""
     inside = Drawing(group.id, arguments=dict(group.arguments))
@@ -154,7 +163,7 @@ class _Inside:
         arguments = ", ".join(name if value == f"={name}" else f"{name} {value}" for name, value in given)
         times = f" ×{use.repeat}" if use.repeat > 1 else ""
         title = f"group `{use.group}`{times}{f', {arguments}' if arguments else ''}; {len(members)} capsules"
-        last = self.path + output_of(drawn, use)
+        last = self.path + _output_of(drawn, use)
         return (f"`{use.id}`", title, self._entering(incoming, inside), *self._costs(members, last))
 
     def _costs(self, members: list[str], last: str) -> tuple[str, str, str]:

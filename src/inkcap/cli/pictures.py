@@ -25,6 +25,7 @@ def picture(
     down: Annotated[bool, typer.Option("--down", help="From top to bottom instead of left to right.")] = False,
     no_labels: Annotated[bool, typer.Option("--no-labels", help="Without names, titles and weights.")] = False,
     no_structures: Annotated[bool, typer.Option("--no-structures", help="Without structures and weights.")] = False,
+    opened: Annotated[bool, typer.Option("--open", help="Draw what groups stand for, not one box for each.")] = False,
     arrange: Annotated[bool, typer.Option("--arrange", help="Lay out anew, whatever positions are stored.")] = False,
     scale: Annotated[float, typer.Option(help="How large: 1 is natural size, 2 twice as large.")] = 1.0,
 ) -> None:
@@ -41,6 +42,7 @@ def picture(
     svg = picture_of(
         report,
         "dark" if dark else "light",
+        opened=opened,
         direction="down" if down else "right",
         show_labels=not no_labels,
         show_structures=not no_structures,

@@ -6,7 +6,8 @@ from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
-from inkcap.drawing.flattening import Flattened, flatten
+from inkcap.drawing.flattening import Flattened, flatten, output_ends
+from inkcap.drawing.grouping import dissolve, dissolve_all, extract_group, inside, make_group, take_groups
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import FIXED, Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
@@ -53,12 +54,19 @@ __all__ = [
     "Remove",
     "Use",
     "Worn",
+    "dissolve",
+    "dissolve_all",
     "draw_svg",
     "drawing_schema",
+    "extract_group",
     "flatten",
     "from_text",
+    "inside",
     "load_drawing",
+    "make_group",
+    "output_ends",
     "save_drawing",
     "svg_to_png",
+    "take_groups",
     "to_text",
 ]

@@ -82,21 +82,24 @@ class Drawing(Document):
     ) -> str:
         """Define a group from a drawing of its inside, or put it in place of the one of that name, and give its name.
 
-        Ports name capsules inside. Left out, what nothing enters is the input ``in``, what nothing leaves ``out``.
+        Ports name capsules inside. Left out, they are those of the group that was there, as far as their capsules are;
+        in a new group what nothing enters is the input ``in``, what nothing leaves the output ``out``.
         """
         entered = {c.front for c in body.connections.values()}
         left = {c.back for c in body.connections.values()}
         vertices = (*body.capsules, *body.uses)
         ins = [id for id in vertices if id not in entered]
         outs = [id for id in vertices if id not in left]
+        old = self.groups.get(name)
         group = Group(
             read_id(name, "group"),
             dict(body.arguments or {}),
             tuple(body.capsules.values()),
             tuple(body.connections.values()),
             tuple(body.uses.values()),
-            dict(inputs) if inputs is not None else _named(ins, "in"),
-            dict(outputs) if outputs is not None else _named(outs, "out"),
+            dict(inputs) if inputs is not None else _kept(old.inputs, vertices) if old else _named(ins, "in"),
+            dict(outputs) if outputs is not None else _kept(old.outputs, vertices) if old else _named(outs, "out"),
+            old.label if old else "",
         )
         brought = [Put(inner) for id, inner in body.groups.items() if id not in self.groups]
         self.apply(Edit(f"define {name}", (*brought, Put(group))))
@@ -162,7 +165,7 @@ class Drawing(Document):
         capsule = {a.name for a in capsule_symbol(symbol).attributes(rank)}
         if part := worn_in_face(face):
             capsule |= {a.name for a in part_symbol(part).attributes}
-        chosen = connection_symbol(by or self._propose(self._giver(back), symbol, rank))
+        chosen = connection_symbol(by or self._propose(self.giver(back), symbol, rank))
         connection = {a.name for a in chosen.attributes}
         own = {a.name for a in capsule_symbol(symbol).own_attributes} & connection
         if clash := sorted(own & attributes.keys()):
@@ -171,7 +174,7 @@ class Drawing(Document):
             raise DrawingError(f"neither {face} nor {chosen.id} has {name!r}; {suggest(name, capsule | connection)}")
         return chosen, capsule
 
-    def _giver(self, id: str, output: str = "") -> Capsule | None:
+    def giver(self, id: str, output: str = "") -> Capsule | None:
         """Give the capsule whose output leaves a vertex: itself, or the one inside a group."""
         if id in self.capsules:
             return self.capsules[id]
@@ -274,7 +277,7 @@ class Drawing(Document):
             return "transfer"
         entered = capsule_symbol(capsule.symbol).port(port)
         rank = entered.rank(capsule.rank) if entered else capsule.rank
-        return self._propose(self._giver(back, output), capsule.symbol, rank)
+        return self._propose(self.giver(back, output), capsule.symbol, rank)
 
     @staticmethod
     def _propose(back: Capsule | None, symbol: str, rank: int) -> str:
@@ -291,6 +294,10 @@ class Drawing(Document):
         if id not in self.capsules and id not in self.uses:
             known = [*self.capsules, *self.uses, *self.connections]
             raise DrawingError(f"there is no {id!r}; {suggest(id, known) if known else 'the drawing is empty'}")
+
+    def fresh_vertex(self, stem: str) -> str:
+        """Give an id like this one that no capsule and no use has yet."""
+        return self._fresh(stem, {**self.capsules, **self.uses})
 
     @staticmethod
     def _fresh(stem: str, taken: Mapping[str, object]) -> str:
@@ -331,3 +338,7 @@ class Drawing(Document):
 def _named(ids: list[str], name: str) -> dict[str, str]:
     """Name ports: the only one plainly, several by their capsules."""
     return {name: ids[0]} if len(ids) == 1 else {id: id for id in ids}
+
+
+def _kept(ports: Mapping[str, str], vertices: tuple[str, ...]) -> dict[str, str]:
+    return {port: inner for port, inner in ports.items() if inner in vertices}

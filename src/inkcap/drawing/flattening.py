@@ -7,15 +7,15 @@ stands for the capsule outside and vanishes: groups cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from inkcap.drawing import limits
 from inkcap.drawing.arguments import Value, evaluate, is_expression
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Remove
+from inkcap.drawing.group_sizes import GroupProblem, refusals
 from inkcap.drawing.groups import Group, Use, chained_ports
 from inkcap.drawing.records import Capsule, Connection, Worn
 from inkcap.symbols import MAIN_PORT, Attribute, capsule_symbol, connection_symbol, part_symbol, suggest
@@ -24,16 +24,6 @@ T = TypeVar("T")
 
 COPY = "copy"
 """The name in expressions for the number of the copy in a repeated use, from 0."""
-
-
-@dataclass(frozen=True)
-class GroupProblem:
-    """Why a use of a group cannot be flattened: which rule, where, and in words what to do."""
-
-    rule: str
-    where: tuple[str, ...]
-    message: str
-    numbers: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -50,10 +40,26 @@ def flatten(drawing: Drawing) -> Flattened:
     """Give a drawing without groups; what is too large or calls itself is refused before it is made."""
     if not drawing.uses and not drawing.groups:
         return Flattened(drawing)
-    problems = tuple(_refusals(drawing))
+    problems = tuple(refusals(drawing))
     if problems:
         return Flattened(_without_uses(drawing), problems=problems)
     return _Flattening(drawing).run()
+
+
+def open_use(drawing: Drawing, id: str) -> Flattened:
+    """Give the drawing with one use opened by one level: groups that are used inside of it stay closed."""
+    problems = tuple(refusals(drawing))
+    return Flattened(drawing, problems=problems) if problems else _Flattening(drawing, only=id).run()
+
+
+def output_ends(drawing: Drawing) -> dict[str, str]:
+    """Give the flattened capsule that each use's first output is, by the use."""
+    if any(refusals(drawing)):
+        return {}
+    making = _Flattening(drawing)
+    making.capsules.update(drawing.capsules)
+    made = {use.id: making.make(use) for use in drawing.uses.values()}
+    return {id: next(iter(ports.outputs.values()))[0] for id, ports in made.items() if ports.outputs}
 
 
 def _without_uses(drawing: Drawing) -> Drawing:
@@ -62,87 +68,6 @@ def _without_uses(drawing: Drawing) -> Drawing:
     edit = [*(Remove("connection", c.id) for c in gone), *(Remove("use", id) for id in drawing.uses)]
     bare.apply(Edit("leave groups out", tuple(edit)))
     return bare
-
-
-# What is refused before anything is made ---------------------------------------------------------------------------
-
-
-def _refusals(drawing: Drawing) -> Iterator[GroupProblem]:
-    cycle = _recursion(drawing.groups)
-    if cycle:
-        yield GroupProblem(
-            "group-recursive",
-            cycle,
-            f"the group {' → '.join((*cycle, cycle[0]))} uses itself: it would never end; remove that use from it",
-        )
-        return
-    sizes, depths = _sizes(drawing.groups)
-    count = len(drawing.capsules) + sum(use.repeat * sizes[use.group][0] for use in drawing.uses.values())
-    lines = len(drawing.connections) + sum(use.repeat * (sizes[use.group][1] + 1) for use in drawing.uses.values())
-    for what, number, most in (("capsules", count, limits.CAPSULES), ("connections", lines, limits.CONNECTIONS)):
-        if number > most:
-            large = max(drawing.uses.values(), key=lambda use: use.repeat * sizes[use.group][0])
-            yield GroupProblem(
-                "group-explodes",
-                (large.id,),
-                f"with its groups opened the drawing would have {number} {what}, {most} are allowed; most come from "
-                f"{large.id} (×{large.repeat} {large.group}): repeat it less often",
-                {what: number, "allowed": most},
-            )
-            return
-    for use in drawing.uses.values():
-        if depths[use.group] > limits.GROUP_DEPTH:
-            yield GroupProblem(
-                "group-explodes",
-                (use.id,),
-                f"the group {use.group} is nested {depths[use.group]} deep, {limits.GROUP_DEPTH} are allowed",
-                {"depth": depths[use.group]},
-            )
-            return
-
-
-def _recursion(groups: Mapping[str, Group]) -> tuple[str, ...]:
-    """Find a group that uses itself, directly or through others, without recursion of our own."""
-    done: set[str] = set()
-    for first in groups:
-        path: list[str] = []
-        waiting: list[tuple[str, bool]] = [(first, True)]
-        while waiting:
-            id, entering = waiting.pop()
-            if not entering:
-                done.add(path.pop())
-                continue
-            if id in done:
-                continue
-            path.append(id)
-            waiting.append((id, False))
-            for use in groups[id].uses:
-                if use.group in path:
-                    return tuple(path[path.index(use.group) :])
-                waiting.append((use.group, True))
-    return ()
-
-
-def _sizes(groups: Mapping[str, Group]) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
-    """Count capsules and connections of every group with its inner uses opened, and how deep they are nested."""
-    sizes: dict[str, tuple[int, int]] = {}
-    depths: dict[str, int] = {}
-    waiting = list(groups)
-    while waiting:
-        group = groups[waiting[-1]]
-        missing = [use.group for use in group.uses if use.group not in sizes]
-        if missing:
-            waiting.extend(missing)
-            continue
-        waiting.pop()
-        capsules = len(group.capsules) + sum(u.repeat * sizes[u.group][0] for u in group.uses)
-        lines = len(group.connections) + sum(u.repeat * (sizes[u.group][1] + 1) for u in group.uses)
-        sizes[group.id] = (capsules, lines)
-        depths[group.id] = 1 + max((depths[use.group] for use in group.uses), default=0)
-    return sizes, depths
-
-
-# Making ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -164,12 +89,16 @@ class _Scope:
         return f"{self.path}{own}" if own else ""
 
 
+End = tuple[str, str]
+"""A vertex and which of its ports."""
+
+
 @dataclass
 class _Ports:
-    """Which flattened capsules stand for the ports of a use; an input that every copy gets has several."""
+    """Which ends stand for the ports of a use; an input that every copy gets has several."""
 
-    inputs: dict[str, tuple[str, ...]]
-    outputs: dict[str, str]
+    inputs: dict[str, tuple[End, ...]]
+    outputs: dict[str, End]
 
 
 class _Unfit(Exception):
@@ -177,9 +106,10 @@ class _Unfit(Exception):
 
 
 class _Flattening:
-    def __init__(self, drawing: Drawing) -> None:
-        self.drawing = drawing
+    def __init__(self, drawing: Drawing, only: str | None = None) -> None:
+        self.drawing, self.only = drawing, only
         self.capsules: dict[str, Capsule] = {}
+        self.uses: dict[str, Use] = {}
         self.connections: dict[str, Connection] = {}
         self.origins: dict[str, tuple[str, str]] = {}
         self.doors: set[str] = set()
@@ -190,18 +120,24 @@ class _Flattening:
         drawing = self.drawing
         scope = _Scope()
         self.capsules.update(drawing.capsules)
-        ports = {use.id: self._use(use, scope) for use in drawing.uses.values()}
+        ports = {use.id: self.make(use) for use in drawing.uses.values()}
         for connection in drawing.connections.values():
             self._connect(connection, scope, ports)
         self._open_doors()
         flat = drawing.copy()
-        flat.replace_graph(self.capsules, self.connections)
+        flat.replace_graph(self.capsules, self.connections, self.uses)
         return Flattened(flat, self.origins, tuple(self.problems))
+
+    def make(self, use: Use) -> _Ports:
+        """Make what a use of the drawing itself stands for."""
+        return self._use(use, _Scope())
 
     def _use(self, use: Use, scope: _Scope) -> _Ports:
         """Make all copies of a used group and join them in a row."""
         group = self.drawing.groups[use.group]
         place = scope.name(use.id)
+        if self.only not in (None, place):
+            return self._closed(use, group, scope)
         first = self.ties.setdefault(scope.tie(use.id, use.tie), use) if use.tie else use
         if first.group != use.group:
             self._report(place, f"is tied as {use.tie!r} to {first.id}, which uses another group, {first.group}")
@@ -215,13 +151,22 @@ class _Flattening:
         copies = [self._copy(use, group, scope, number) for number in range(use.repeat)]
         for number, (before, after) in enumerate(pairwise(copies)):
             for output, entered in chain.items():
-                for front in after.inputs.get(entered, ()) if output in before.outputs else ():
+                for front, port in after.inputs.get(entered, ()) if output in before.outputs else ():
                     name = f"{place}.{number}-{number + 1}-{entered}"
-                    self.connections[name] = Connection(name, "transfer", before.outputs[output], front)
+                    back, left = before.outputs[output]
+                    self.connections[name] = Connection(name, "transfer", back, front, port=port, output=left)
         inputs = dict(copies[0].inputs)
         for port in inputs.keys() - chain.values():
             inputs[port] = tuple(front for copy in copies for front in copy.inputs[port])
         return _Ports(inputs, copies[-1].outputs)
+
+    def _closed(self, use: Use, group: Group, scope: _Scope) -> _Ports:
+        """Leave a use as it is, with its arguments computed."""
+        name = scope.name(use.id)
+        values = self._arguments(use, group, scope)
+        given = {argument: values[argument] for argument in use.arguments if argument in values}
+        self.uses[name] = replace(use, id=name, arguments=given, tie=scope.tie(use.id, use.tie))
+        return _Ports({port: ((name, port),) for port in group.inputs}, {port: (name, port) for port in group.outputs})
 
     def _copy(self, use: Use, group: Group, outside: _Scope, number: int) -> _Ports:
         scope = self._scope(use, group, outside, number)
@@ -239,20 +184,25 @@ class _Flattening:
         made = _Ports({}, {})
         for port, inner in group.inputs.items():
             if inner not in ports:
-                made.inputs[port] = (scope.name(inner),)
+                made.inputs[port] = ((scope.name(inner), MAIN_PORT),)
+                self.doors.add(scope.name(inner))
             elif found := _only(ports[inner].inputs, port):
                 made.inputs[port] = found
-            self.doors.update(made.inputs.get(port, ()))
         for port, inner in group.outputs.items():
             if inner not in ports:
-                made.outputs[port] = scope.name(inner)
+                made.outputs[port] = (scope.name(inner), "")
             elif left := _only(ports[inner].outputs, port):
                 made.outputs[port] = left
         return made
 
     def _scope(self, use: Use, group: Group, outside: _Scope, number: int) -> _Scope:
         own = f"{use.id}." if use.repeat == 1 else f"{use.id}.{number}."
-        values: dict[str, Value] = {**group.arguments, COPY: number}
+        values = {**self._arguments(use, group, outside), COPY: number}
+        tied = f"{outside.tie('', use.tie)}." if use.tie else None if outside.tied is None else f"{outside.tied}{own}"
+        return _Scope(outside.name(own), group.id, values, tied)
+
+    def _arguments(self, use: Use, group: Group, outside: _Scope) -> dict[str, Value]:
+        values: dict[str, Value] = dict(group.arguments)
         for name, given in use.arguments.items():
             if name not in group.arguments:
                 known = suggest(name, group.arguments) if group.arguments else "it has none"
@@ -262,8 +212,7 @@ class _Flattening:
                 values[name] = evaluate(given, outside.values) if is_expression(given) else given
             except ValueError as error:
                 self._report(outside.name(use.id), f"{name}: {error}")
-        tied = f"{outside.tie('', use.tie)}." if use.tie else None if outside.tied is None else f"{outside.tied}{own}"
-        return _Scope(outside.name(own), group.id, values, tied)
+        return values
 
     def _capsule(self, capsule: Capsule, name: str, scope: _Scope) -> Capsule:
         declared = capsule_symbol(capsule.symbol).attributes(capsule.rank)
@@ -278,25 +227,24 @@ class _Flattening:
     def _connect(self, connection: Connection, scope: _Scope, ports: Mapping[str, _Ports]) -> None:
         name = scope.name(connection.id)
         try:
-            back = scope.name(connection.back)
+            back, output = scope.name(connection.back), ""
             if connection.back in ports:
-                back = _chosen(ports[connection.back].outputs, connection.output, "output", connection.back)
-            fronts: Sequence[str] = (scope.name(connection.front),)
+                back, output = _chosen(ports[connection.back].outputs, connection.output, "output", connection.back)
             port = connection.port
+            fronts: Sequence[End] = ((scope.name(connection.front), port),)
             if connection.front in ports:
                 wanted = "" if port == MAIN_PORT and MAIN_PORT not in ports[connection.front].inputs else port
                 fronts = _chosen(ports[connection.front].inputs, wanted, "input", connection.front)
-                port = MAIN_PORT
             declared = connection_symbol(connection.symbol).attributes
             attributes = _computed(connection.attributes, declared, scope) if scope.path else connection.attributes
         except _Unfit as unfit:
             self._report(name, str(unfit))
             return
-        for number, front in enumerate(fronts):
+        tie = scope.tie(connection.id, connection.tie)
+        made = replace(connection, back=back, output=output, attributes=attributes, tie=tie)
+        for number, (front, entered) in enumerate(fronts):
             own = name if len(fronts) == 1 else f"{name}.{number}"
-            tie = scope.tie(connection.id, connection.tie)
-            made = replace(connection, id=own, back=back, front=front, attributes=attributes, port=port, tie=tie)
-            self.connections[own] = replace(made, output="")
+            self.connections[own] = replace(made, id=own, front=front, port=entered)
             if scope.group:
                 self.origins[own] = (scope.group, connection.id)
 
@@ -306,21 +254,20 @@ class _Flattening:
         for connection in self.connections.values():
             if connection.front in entering:
                 entering[connection.front].append(connection)
-        stands_for: dict[str, str] = {}
+        wires: dict[str, Connection] = {}
         for id, connections in entering.items():
             capsule = self.capsules[id]
             bare = capsule.symbol == "identical" and not capsule.attributes and not capsule.wears
             if bare and len(connections) == 1 and _is_wire(connections[0], capsule, self.capsules):
-                stands_for[id] = connections[0].back
-                del self.connections[connections[0].id]
+                wires[id] = connections[0]
+        stands_for = _followed({id: (wire.back, wire.output) for id, wire in wires.items()})
         for id in stands_for:
+            del self.connections[wires[id].id]
             del self.capsules[id]
         for name, connection in self.connections.items():
-            back = connection.back
-            while back in stands_for:
-                back = stands_for[back]
-            if back != connection.back:
-                self.connections[name] = replace(connection, back=back)
+            if connection.back in stands_for:
+                back, output = stands_for[connection.back]
+                self.connections[name] = replace(connection, back=back, output=output)
 
     def _report(self, where: str, message: str) -> None:
         self.problems.append(GroupProblem("group-misused", (where,), f"{where}: {message}"))
@@ -329,7 +276,25 @@ class _Flattening:
 def _is_wire(connection: Connection, front: Capsule, capsules: Mapping[str, Capsule]) -> bool:
     plain = connection.symbol == "transfer" and not connection.attributes and connection.port == MAIN_PORT
     back = capsules.get(connection.back)
-    return plain and back is not None and back.output_rank == front.rank
+    return plain and (back is None or back.output_rank == front.rank)
+
+
+def _followed(wires: dict[str, End]) -> dict[str, End]:
+    """Follow wires from input to input to what they come from; those that only lead in a circle come from nowhere."""
+    found: dict[str, End] = {}
+    for first in wires:
+        path: dict[str, None] = {}
+        id = first
+        while id in wires and id not in found and id not in path:
+            path[id] = None
+            id = wires[id][0]
+        if id in path:
+            continue
+        end = found.get(id)
+        for passed in reversed(path):
+            end = end or wires[passed]
+            found[passed] = end
+    return found
 
 
 def _only(ports: Mapping[str, T], wanted: str) -> T | None:

@@ -192,8 +192,15 @@ class Document:
                 known = suggest(use.group, self.groups) if self.groups else "the drawing has none"
                 raise DrawingError(f"use {use.id}: there is no group {use.group!r}; {known}")
 
-    def replace_graph(self, capsules: Mapping[str, Capsule], connections: Mapping[str, Connection]) -> None:
-        """Let a copy of a drawing have these capsules and connections and no groups; it has no history."""
-        self._records |= {"capsule": dict(capsules), "connection": dict(connections), "group": {}, "use": {}}
+    def replace_graph(
+        self,
+        capsules: Mapping[str, Capsule],
+        connections: Mapping[str, Connection],
+        uses: Mapping[str, Use] | None = None,
+    ) -> None:
+        """Let a copy of a drawing have these vertices and connections instead; it has no history."""
+        self._records |= {"capsule": dict(capsules), "connection": dict(connections), "use": dict(uses or {})}
+        if not uses:
+            self._records["group"] = {}
         self._undo.clear()
         self._redo.clear()

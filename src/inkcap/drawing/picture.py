@@ -116,22 +116,23 @@ def compose(
     if not 0.05 <= scale <= 20:
         raise PictureError(f"the scale must be from 0.05 to 20, not {scale:g}")
     painter = Painter(theme, direction)
+    margin = MARGIN + max((panel.scene.frame_room for panel in panels), default=0.0)
     places, across, height = _rows(panels, widest)
     width = max(across, min(width_of(caption, CAPTION_SIZE) + 4, 460.0), 60.0)
-    indent = MARGIN + (width - across) / 2
+    indent = margin + (width - across) / 2
     for panel, (x, y, room, depth) in zip(panels, places, strict=True):
         left = x + (room - panel.layout.width) / 2
         top = y + (depth - panel.layout.height) / 2
-        painter.scene(panel.scene, panel.layout, left + indent, top + MARGIN)
+        painter.scene(panel.scene, panel.layout, left + indent, top + margin)
         for i, line in enumerate(_under(panel)):
-            painter.line(line, x + room / 2 + indent, y + depth + 22 + i * LINE + MARGIN, UNDER_SIZE)
+            painter.line(line, x + room / 2 + indent, y + depth + 22 + i * LINE + margin, UNDER_SIZE)
     lines = wrap(caption, width, CAPTION_SIZE, 12) if caption else ()
     for i, line in enumerate(lines):
-        painter.line(line, width / 2 + MARGIN, height + MARGIN + 26 + i * CAPTION_LINE, CAPTION_SIZE)
+        painter.line(line, width / 2 + margin, height + margin + 26 + i * CAPTION_LINE, CAPTION_SIZE)
     if lines:
         height += 14 + len(lines) * CAPTION_LINE
     described = caption or (panels[0].scene.description if panels else "")
-    return painter.text(title, described, width + 2 * MARGIN, height + 2 * MARGIN, scale)
+    return painter.text(title, described, width + 2 * margin, height + 2 * margin, scale)
 
 
 def _under(panel: Panel) -> tuple[str, ...]:

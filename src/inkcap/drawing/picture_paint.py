@@ -71,6 +71,7 @@ class Painter:
     def scene(self, scene: Scene, layout: Layout, x: float, y: float) -> None:
         """Paint a scene: lines first, then glyphs, then badges above both."""
         inside = Xml.SubElement(self._body, "g", {"transform": f"translate({_n(x)} {_n(y)})"})
+        self._frames(inside, scene, layout)
         routes = with_badges(scene, layout, self._direction)
         fine = sum(link.thin for link in scene.links) > THIN_LINES
         lines = Xml.SubElement(inside, "g", {"fill": "none", "stroke": self._colours.ink, "stroke-width": "1.4"})
@@ -80,6 +81,27 @@ class Painter:
             self._node(inside, node, layout.positions[id])
         for route in routes:
             self._badge(inside, route)
+
+    def _frames(self, parent: Xml.Element, scene: Scene, layout: Layout) -> None:
+        """Frame what an opened group stands for, where nothing else lies between it."""
+        boxes = {id: _surroundings(node, layout.positions[id], self._direction) for id, node in scene.nodes.items()}
+        for path, members in scene.frames.items():
+            pad = scene.frame_pad(path)
+            own = [boxes[id] for id in members]
+            left, top = min(b[0] for b in own) - pad, min(b[1] for b in own) - pad
+            right, bottom = max(b[2] for b in own) + pad, max(b[3] for b in own) + pad
+            others = (box for id, box in boxes.items() if id not in members)
+            if any(a < right and c > left and b < bottom and d > top for a, b, c, d in others):
+                continue
+            colours = self._colours
+            frame = {"x": _n(left), "y": _n(top), "width": _n(right - left), "height": _n(bottom - top), "rx": "10"}
+            frame |= {
+                "fill": blend(colours.paper, colours.ink, 0.035),
+                "stroke": blend(colours.paper, colours.ink, 0.25),
+            }
+            Xml.SubElement(parent, "rect", frame | {"stroke-width": "1", "stroke-dasharray": "5 4"})
+            label = {"x": _n(left + 10), "y": _n(top - 4), "font-size": _n(TITLE_SIZE), "text-anchor": "start"}
+            Xml.SubElement(parent, "text", label | {"fill": colours.soft, "font-weight": "600"}).text = clean(path)
 
     # Connections ---------------------------------------------------------------------------------------------
 
@@ -230,6 +252,12 @@ class Painter:
                 style |= {"fill": "none", "stroke-width": f"{1.9 / side:.4f}", "stroke-linecap": "round",
                           "stroke-linejoin": "round"}  # fmt: skip
             Xml.SubElement(group, "path", style)
+
+
+def _surroundings(node: Node, anchor: Point, direction: Direction) -> tuple[float, float, float, float]:
+    """Give left, top, right and bottom of a node with its writing."""
+    box, (x, y) = node.box(direction), anchor
+    return x - box.left, y - box.above, x + box.right, y + box.below
 
 
 def _bodies(shape: Shape, direction: Direction) -> list[dict[str, str]]:

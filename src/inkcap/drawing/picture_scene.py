@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.glyphs import FORMS, SHAPES, Shape, form_of
@@ -18,6 +19,8 @@ from inkcap.symbols.symbol import Glyph
 from inkcap.theory import Graph
 
 NAME_SIZE, TITLE_SIZE, STRUCTURE_SIZE, WEIGHT_SIZE, DISC_SIZE = 12.0, 10.5, 10.5, 10.0, 12.5
+FRAME = 9.0
+"""How far the innermost frame of a group stands off what is inside."""
 LINE = 14.5
 TEXT_TOP = FORMS["pill"].half_height + 15.5
 TEXT_WIDTH = 108.0
@@ -99,6 +102,25 @@ class Scene:
     description: str
     nodes: Mapping[str, Node]
     links: tuple[Link, ...]
+    frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """By the path of an opened group: the nodes inside."""
+
+    def frame_level(self, path: str) -> int:
+        """Count the frames around a frame."""
+        return sum(path.startswith(f"{other}.") for other in self.frames)
+
+    def frame_pad(self, path: str) -> float:
+        """Tell how far a frame stands off what is inside: the outer ones farther than the inner ones."""
+        return FRAME * (1 + self._deepest - self.frame_level(path))
+
+    @property
+    def frame_room(self) -> float:
+        """Tell how much room frames need around everything."""
+        return FRAME * (1 + self._deepest) if self.frames else 0.0
+
+    @cached_property
+    def _deepest(self) -> int:
+        return max(map(self.frame_level, self.frames), default=0)
 
     @property
     def graph(self) -> Graph:
@@ -130,7 +152,9 @@ def scene_of_drawing(
         times = f" ×{use.repeat}" if use.repeat > 1 else ""
         name = shorten(clean(use.label or use.group) + times, 72, NAME_SIZE, bold=True)
         about = clean(f"{id}: group {use.group}{times}")
-        nodes[id] = Node(id, "group", name, structure=structures.get(id, ""), about=about, flaw=flaws.get(id, ""))
+        given = ", ".join(f"{argument} {value}" for argument, value in use.arguments.items())
+        title = (shorten(clean(id), TEXT_WIDTH, TITLE_SIZE), *wrap(clean(given), TEXT_WIDTH, TITLE_SIZE))
+        nodes[id] = Node(id, "group", name, title, structures.get(id, ""), about=about, flaw=flaws.get(id, ""))
     links = [
         _link(connection, weights.get(id, ""), flaws.get(id, "")) for id, connection in drawing.connections.items()
     ]
@@ -138,7 +162,20 @@ def scene_of_drawing(
         _add_plain(drawing.plain, nodes, links)
     nodes, links = _in_detail(nodes, links, shown)
     count = f"{len(nodes)} capsules, {len(links)} connections"
-    return Scene(clean(drawing.name) or "drawing", count, nodes, tuple(links))
+    return Scene(
+        clean(drawing.name) or "drawing", count, nodes, tuple(links), _frames(nodes) if len(nodes) <= NAMES_ONLY else {}
+    )
+
+
+def _frames(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:
+    """Find the groups that flattened ids tell of; the copies of a repeated one have a frame each."""
+    members: dict[str, list[str]] = {}
+    for id in nodes:
+        steps = id.split(".")[:-1]
+        for i in range(1, len(steps) + 1):
+            members.setdefault(".".join(steps[:i]), []).append(id)
+    rows = {path.rpartition(".")[0] for path in members if path.rpartition(".")[2].isdigit()}
+    return {path: tuple(inside) for path, inside in members.items() if path not in rows}
 
 
 def scene_of_graph(graph: Graph, title: str = "graph", description: str = "") -> Scene:
@@ -163,11 +200,13 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
     ]
     title = " + ".join((title, *(PARTS[worn.part].title for worn in capsule.wears)))
     full = clean(capsule.label or capsule.id)
+    # Inside the frame of a group the path before a name says nothing new.
+    name = clean(capsule.label or capsule.id.rpartition(".")[2])
     said = ", ".join(part for part in (f"{full}: {title}", *windows, clean(structure), clean(flaw)) if part)
     return Node(
         capsule.id,
         SHAPES[capsule.rank],
-        shorten(full, TEXT_WIDTH, NAME_SIZE, bold=True),
+        shorten(name, TEXT_WIDTH, NAME_SIZE, bold=True),
         wrap(" ".join((title, *windows)), TEXT_WIDTH, TITLE_SIZE),
         shorten(clean(structure), TEXT_WIDTH, STRUCTURE_SIZE, mono=True),
         record.glyph,
@@ -240,7 +279,7 @@ def _in_detail(nodes: dict[str, Node], links: list[Link], shown: Shown) -> tuple
     thin = sum(link.thin for link in links)
     written: dict[str, Node] = {}
     for id, node in nodes.items():
-        titled = labels and count <= FULL_DETAIL and node.shape not in ("circle", "group")
+        titled = labels and count <= FULL_DETAIL and node.shape != "circle"
         structured = shown.structures and count <= SOME_DETAIL and node.shape != "circle"
         written[id] = replace(
             node,

@@ -89,6 +89,11 @@ def expand(network: Network, weights: Mapping[str, Tensor] | None = None, *, col
 
 
 def _check(network: Network) -> None:
+    inside = next((id for id in network.capsules if "." in id), None)
+    if inside is not None:
+        raise ExpansionError(
+            f"{inside} is inside of a group, and neurons are drawn without groups; 'inkcap dissolve --all' first"
+        )
     dtypes = {structure_of(capsule).dtype: capsule.id for capsule in network.capsules.values()}
     if len(dtypes) > 1 or not dtypes.keys() <= set(FLOATING):
         held = " and ".join(f"{dtype} ({id})" for dtype, id in sorted(dtypes.items()))

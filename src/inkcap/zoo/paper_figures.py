@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkcap.drawing import Drawing
+from inkcap.drawing import Drawing, output_ends
 from inkcap.drawing.glyphs import Theme
 from inkcap.drawing.picture import Panel, compose, draw_svg, layout_of
 from inkcap.drawing.picture_scene import Link, Node, Scene, capsule_node, scene_of_graph
@@ -37,8 +37,11 @@ class Figure:
         return self.paint(theme, f"Figure {self.number}. {self.caption}")
 
 
-def picture_of(report: Report, theme: Theme = "light", **options: Any) -> str:
-    """Draw a checked drawing: structures and weights as far as they are known, and what is wrong in red."""
+def picture_of(report: Report, theme: Theme = "light", *, opened: bool = False, **options: Any) -> str:
+    """Draw a checked drawing: structures and weights as far as they are known, and what is wrong in red.
+
+    Uses of groups are drawn as one box each, or, when ``opened``, as what they stand for inside a frame.
+    """
     structures = {id: show_shape(c.output.shape) for id, c in report.capsules.items() if c.output and c.output.shape}
     weights = {
         id: text
@@ -47,7 +50,12 @@ def picture_of(report: Report, theme: Theme = "light", **options: Any) -> str:
         if (text := weight_text(weight.structure.shape))
     }
     flaws = {id: error.message for error in reversed(report.errors) for id in error.where}
-    return draw_svg(report.drawing, labels=structures, weight_labels=weights, theme=theme, flaws=flaws, **options)
+    drawing = report.drawing
+    if report.drawn is not None and report.drawn.uses and not opened:
+        drawing = report.drawn
+        structures |= {id: structures[end] for id, end in output_ends(drawing).items() if end in structures}
+        flaws |= {id.partition(".")[0]: message for id, message in flaws.items()}
+    return draw_svg(drawing, labels=structures, weight_labels=weights, theme=theme, flaws=flaws, **options)
 
 
 def weight_text(shape: Sequence[Any]) -> str:
