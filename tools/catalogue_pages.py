@@ -54,7 +54,10 @@ def _letters(attribute: Attribute) -> Any:
     letter = attribute.letter or UNLETTERED.get(attribute.name, "")
     if attribute.kind == "axes" and letter:
         parts = letter.split("×")
-        return tuple(named(part) for part in (parts if len(parts) == attribute.axes else parts * attribute.axes))
+        if len(parts) == 1:
+            return (named(letter),) * attribute.axes
+        # A volume has one axis more than the paper's letters name: its depth.
+        return tuple(named(part) for part in (f"{parts[0]}′", *parts)[-attribute.axes :])
     return named(letter) if attribute.kind == "size" and letter else attribute.default
 
 
@@ -83,7 +86,7 @@ def _shared_attributes() -> tuple[Attribute, ...]:
     found: dict[str, Attribute] = {}
     for symbol in CAPSULES.values():
         for attribute in (a for rank in sorted(symbol.ranks, reverse=True) for a in symbol.attributes(rank)):
-            if attribute not in symbol.own_attributes:
+            if attribute.name not in {own.name for own in symbol.own_attributes}:
                 found.setdefault(attribute.name, attribute)
     return tuple(found.values())
 
@@ -163,7 +166,7 @@ def _capsule_section(symbol: CapsuleSymbol) -> str:
 
 def _traced_ends(symbol: ConnectionSymbol, pair: tuple[int, int], *, everything: bool) -> tuple[str, str, str]:
     back = general_shape(pair[0])
-    attributes = _named_attributes(symbol.attributes, everything=everything)
+    attributes = _named_attributes(symbol.declared(pair[0]), everything=everything)
     if pair[1] > 1 and pair[0] != pair[1]:
         primed = tuple(named(f"{size}′") for size in general_shape(pair[1]))
         attributes |= {a.name: primed for a in symbol.attributes if a.kind == "shape"}

@@ -110,6 +110,12 @@ def padding_too_large() -> Drawing:
     return drawing
 
 
+def attributes_clash() -> Drawing:
+    drawing = draw("lenet")
+    drawing.change("c", bins=2)
+    return drawing
+
+
 def groups_do_not_divide() -> Drawing:
     drawing = draw("lenet")
     drawing.change("c-d", groups=3)
@@ -210,6 +216,7 @@ WHERE = {
     "window-does-not-divide": {"c"},
     "window-too-large": {"c-d"},
     "padding-too-large": {"c"},
+    "attributes-clash": {"c"},
     "groups-do-not-divide": {"c-d"},
     "nothing-to-normalise": {"b"},
     "unknown-port": {"a-c", "c"},
@@ -237,6 +244,7 @@ WORDS = {
     "window-does-not-divide": ["25", "floor", "ceil"],
     "window-too-large": ["13", "12"],
     "padding-too-large": ["2", "1"],
+    "attributes-clash": ["window and bins", "one of the two"],
     "groups-do-not-divide": ["32", "3 groups", "1 would do"],
     "too-large": ["2^40"],
     "tie-mismatch": ["3×2", "4×2"],
@@ -299,6 +307,7 @@ MENDED = [
     "window-does-not-divide",
     "window-too-large",
     "padding-too-large",
+    "attributes-clash",
     "groups-do-not-divide",
 ]
 

@@ -192,7 +192,7 @@ def capsule_node(id: str, symbol: str, rank: int, name: str = "", structure: str
 
 def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
     record = CAPSULES[capsule.symbol]
-    title = record.title_of(capsule.rank)
+    title = record.title_of(capsule.rank, capsule.attributes)
     windows = [
         "×".join(map(str, capsule.attributes[a.name]))
         for a in record.own_attributes

@@ -24,7 +24,7 @@ from inkcap.symbols import MAIN_PORT, socket
 AUTOGRAD_TOLERANCE = 1e-9
 DIFFERENCE_TOLERANCE = 1e-5
 _STEPS = (1e-5, 1e-6, 1e-7)
-_KINKED = frozenset({"relu", "step", "window_max"})
+_KINKED = frozenset({"relu", "step", "window_max", "bins_max"})
 _SMALLEST = 1e-8
 _ROUNDING = 16 * torch.finfo(torch.float64).eps
 """How far two losses may be apart by rounding, for losses of size 1: a difference cannot tell less."""
@@ -202,11 +202,11 @@ def _sizes(network: Network, id: str) -> tuple[int, ...]:
 
 def _chosen(step: Step, x: Tensor) -> Tensor:
     """Tell on which side of its kinks an operation works: the open ReLUs, the places of the maxima."""
-    if step.operation.name != "window_max":
+    if step.operation.name not in ("window_max", "bins_max"):
         return x > 0 if step.operation.name == "relu" else x >= 0
-    slope = TORCH["window_max"].product([x], x, torch.ones_like(TORCH["window_max"].compute([x], step.attributes)),
-                                        step.attributes)  # fmt: skip
-    return slope[0]
+    operation, at = TORCH[step.operation.name], step.attributes
+    made = operation.compute([x], at)
+    return operation.product([x], made, torch.ones_like(made), at)[0]
 
 
 def _worse(old: float, new: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkcap.engine import matrix_capsules, vectors
+from inkcap.engine import matrix_capsules, vectors, windows
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
@@ -44,12 +44,44 @@ def _spread(weight: Printed, step: Step) -> str:
     return f"{weight.tight}[:{', None' * axes}]" if step.attributes["per"] == "channel" and axes else weight.tight
 
 
-def _window_max(step: Step, x: Printed) -> Printed:
+def _pool(kind: str, step: Step, x: Printed, more: str = "") -> Printed:
     at = step.attributes
     stride = "" if at["stride"] == at["window"] else f", stride={_pair(at['stride'])}"
     padding = "" if not any(at["padding"]) else f", padding={_pair(at['padding'])}"
     ceil = ", ceil_mode=True" if at["edge"] == "ceil" else ""
-    return Printed(f"F.max_pool2d({x.text}, {_pair(at['window'])}{stride}{padding}{ceil})")
+    return Printed(f"F.{kind}_pool{_over(step)}({x.text}, {_pair(at['window'])}{stride}{padding}{ceil}{more})")
+
+
+def _over(step: Step) -> str:
+    """Print over how many axes something slides."""
+    return f"{len(step.shape) - 1}d"
+
+
+def _mean(step: Step, x: Printed) -> Printed:
+    counts = step.attributes["count_padding"] or not any(step.attributes["padding"])
+    return _pool("avg", step, x, "" if counts else ", count_include_pad=False")
+
+
+def _bins(kind: str, step: Step, x: Printed) -> Printed:
+    return Printed(f"F.adaptive_{kind}_pool{_over(step)}({x.text}, {_pair(step.attributes['bins'])})")
+
+
+def _block(step: Step, x: Printed) -> Printed:
+    at = step.attributes
+    spans = [
+        f"{first or ''}:{first + size}" if size is not None else ":"
+        for first, size in zip(at["first"], at["sizes"], strict=True)
+    ]
+    cut = next(i for i, span in enumerate(spans) if span != ":")
+    return Printed(f"{x.tight}[{', '.join(['...' if cut else ':', *spans[cut:]])}]")
+
+
+def _pad(step: Step, x: Printed) -> Printed:
+    # torch pads the last axis first, and leaves alone what is not named.
+    pairs = list(zip(step.attributes["before"], step.attributes["after"], strict=True))
+    while len(pairs) > 1 and pairs[0] == (0, 0):
+        pairs.pop(0)
+    return Printed(f"F.pad({x.text}, ({', '.join(str(n) for pair in reversed(pairs) for n in pair)}))")
 
 
 def _reshape(step: Step, x: Printed) -> Printed:
@@ -116,7 +148,14 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "matmul": lambda step, v: Printed(f"F.linear({v[1].text}, {v[0].text})"),
     "convolve": lambda step, v: Printed(f"F.conv2d({v[0].text}, {v[1].text}{_options(step, CONVOLUTION_DEFAULTS)})"),
     "flip": lambda step, v: Printed(f"{v[0].tight}.flip({tuple(range(-step.attributes['axes'], 0))})"),
-    "window_max": lambda step, v: _window_max(step, v[0]),
+    "window_max": lambda step, v: _pool("max", step, v[0]),
+    "window_sum": lambda step, v: _pool("avg", step, v[0], ", divisor_override=1"),
+    "window_mean": lambda step, v: _mean(step, v[0]),
+    "bins_max": lambda step, v: _bins("max", step, v[0]),
+    "bins_mean": lambda step, v: _bins("avg", step, v[0]),
+    "block": lambda step, v: _block(step, v[0]),
+    "pad": lambda step, v: _pad(step, v[0]),
+    "root": lambda step, v: Printed(f"root({v[0].text})"),
     "reshape": lambda step, v: _reshape(step, v[0]),
     "take": lambda step, v: Printed(f"{v[0].tight}[..., {v[1].text}]"),
     "place": lambda step, v: _place(step, *v),
@@ -128,7 +167,9 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
     "multiply": lambda step, v: Printed(f"{v[0].tight} * {v[1].tight}", loose=True),
-    "concatenate": lambda step, v: Printed(f"torch.cat(({', '.join(part.text for part in v)}), 1)"),
+    "concatenate": lambda step, v: Printed(
+        f"torch.cat(({', '.join(part.text for part in v)}), {1 + step.attributes['axis']})"
+    ),
     "repeat": lambda step, v: _repeat(step, v[0]),
     "largest": lambda step, v: _largest(step, v[0]),
     "normalise": lambda step, v: Printed(
@@ -293,7 +334,7 @@ class _Printer:
 
 
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
-    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED}
+    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED}
     return {f: None for step in lowered.steps for f in printed.get(step.operation.name, ())}
 
 

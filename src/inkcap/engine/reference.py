@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkcap.engine.matrix_reference import MATRIX_REFERENCE
+from inkcap.engine.window_reference import WINDOW_REFERENCE
 
 Array = NDArray[Any]
 Attributes = Mapping[str, Any]
@@ -16,42 +17,6 @@ Attributes = Mapping[str, Any]
 
 def _spread(w: Array, rank: int, per: str) -> Array:
     return w.reshape(-1, *(1,) * (rank - 2)) if per == "channel" else w
-
-
-def _convolve(x: Array, w: Array, at: Attributes) -> Array:
-    (p, q), (s, t), (d, e), groups = at["padding"], at["stride"], at["dilation"], at["groups"]
-    padded = np.pad(x, ((0, 0), (0, 0), (p, p), (q, q)))
-    kernels, depth, m, n = w.shape
-    rows = (padded.shape[2] - d * (m - 1) - 1) // s + 1
-    columns = (padded.shape[3] - e * (n - 1) - 1) // t + 1
-    result = np.zeros((x.shape[0], kernels, rows, columns), x.dtype)
-    for k in range(kernels):
-        first = k // (kernels // groups) * depth
-        for i in range(rows):
-            for j in range(columns):
-                block = padded[:, first : first + depth, i * s : i * s + d * m : d, j * t : j * t + e * n : e]
-                result[:, k, i, j] = (block[:, :, :m, :n] * w[k]).sum((1, 2, 3))
-    return result
-
-
-def _window_max(x: Array, at: Attributes) -> Array:
-    (m, n), (s, t), (p, q), edge = at["window"], at["stride"], at["padding"], at["edge"]
-    height, width = x.shape[2], x.shape[3]
-    starts = [
-        [i * step - pad for i in range(size + pad + 1) if _counts(i * step, size, win, step, pad, edge)]
-        for size, win, step, pad in ((height, m, s, p), (width, n, t, q))
-    ]
-    result = np.empty((*x.shape[:2], len(starts[0]), len(starts[1])), x.dtype)
-    for i, top in enumerate(starts[0]):
-        for j, left in enumerate(starts[1]):
-            result[:, :, i, j] = x[:, :, max(top, 0) : top + m, max(left, 0) : left + n].max((2, 3))
-    return result
-
-
-def _counts(start: int, size: int, window: int, stride: int, padding: int, edge: str) -> bool:
-    whole = start + window <= size + 2 * padding
-    begun = start - stride + window < size + 2 * padding and start < size + padding
-    return whole or (edge == "ceil" and begun)
 
 
 def _place(x: Array, at: Attributes) -> Array:
@@ -118,9 +83,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "bias": lambda v, at: v[0] + _spread(v[1], v[0].ndim, at["per"]),
     "scale": lambda v, at: v[0] * _spread(v[1], v[0].ndim, at["per"]),
     "matmul": lambda v, at: np.einsum("mn,bn->bm", v[0], v[1]),
-    "convolve": lambda v, at: _convolve(v[0], v[1], at),
     "flip": lambda v, at: np.flip(v[0], tuple(range(-at["axes"], 0))),
-    "window_max": lambda v, at: _window_max(v[0], at),
     "reshape": lambda v, at: v[0].reshape(v[0].shape[0], *at["shape"]),
     "take": lambda v, at: np.take(v[0], np.array(at["index"], np.int64), -1),
     "place": lambda v, at: _place(v[0], at),
@@ -132,7 +95,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "same": lambda v, at: v[0],
     "cast": lambda v, at: v[0].astype(at["dtype"]),
     "multiply": lambda v, at: v[0] * v[1],
-    "concatenate": lambda v, at: np.concatenate(v, 1),
+    "concatenate": lambda v, at: np.concatenate(v, 1 + at["axis"]),
     "repeat": lambda v, at: _repeat(v[0], at),
     "largest": lambda v, at: np.eye(v[0].shape[1], dtype=v[0].dtype)[v[0].argmax(1)],
     "normalise": lambda v, at: _standard(v[0].reshape(v[0].shape[0], at["groups"], -1), at["epsilon"], (2,)).reshape(
@@ -152,5 +115,6 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "combine": lambda v, at: np.einsum("zij,zijb->zjb", v[0], v[1])[:, None],
     "otherwise": lambda v, at: np.where((v[0] != 0).any(-1, keepdims=True), v[0], v[1]),
     "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],
+    **WINDOW_REFERENCE,
     **MATRIX_REFERENCE,
 }

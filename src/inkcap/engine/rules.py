@@ -74,17 +74,20 @@ LIBRARY: dict[str, Any] = {
     "torch": torch,
     "linear": functional.linear,
     "conv2d": torch.conv2d,
+    "conv3d": torch.conv3d,
     "relu": torch.relu,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
     "softmax": torch.softmax,
     "max_pool2d": functional.max_pool2d_with_indices,
+    "max_pool3d": functional.max_pool3d_with_indices,
     "threshold_backward": _aten.threshold_backward.default,
     "sigmoid_backward": _aten.sigmoid_backward.default,
     "tanh_backward": _aten.tanh_backward.default,
     "softmax_backward": _aten._softmax_backward_data.default,
     "convolution_backward": _aten.convolution_backward.default,
     "max_pool2d_backward": _aten.max_pool2d_with_indices_backward.default,
+    "max_pool3d_backward": _aten.max_pool3d_with_indices_backward.default,
 }
 """The torch calls that rules name."""
 
@@ -112,13 +115,14 @@ def geometry(step: Step) -> str:
     """Write a convolution's stride, padding, dilation and groups as its backward takes them."""
     at = step.attributes
     stride, padding, dilation = (list(at[name]) for name in ("stride", "padding", "dilation"))
-    return f"{stride}, {padding}, {dilation}, False, [0, 0], {at['groups']}"
+    return f"{stride}, {padding}, {dilation}, False, {[0] * len(stride)}, {at['groups']}"
 
 
 def convolved(call: Call, x: str, w: str, b: str) -> str:
     """Write a convolution forwards."""
     at = call.step.attributes
-    return f"conv2d({x}, {w}, {b}, {at['stride']}, {at['padding']}, {at['dilation']}, {at['groups']})"
+    places = f"{at['stride']}, {at['padding']}, {at['dilation']}, {at['groups']}"
+    return f"conv{call.rank - 2}d({x}, {w}, {b}, {places})"
 
 
 def _convolve_back(page: Page, call: Call) -> Sequence[str | None]:
@@ -136,13 +140,14 @@ def _window(call: Call) -> tuple[str, str]:
 
 def _pool(page: Page, call: Call) -> str:
     window, ceil = _window(call)
-    return f"max_pool2d({call.arguments[0]}, {window}, 1, {ceil}, True)"
+    return f"max_pool{call.rank - 2}d({call.arguments[0]}, {window}, 1, {ceil}, True)"
 
 
 def _pool_back(page: Page, call: Call) -> Sequence[str | None]:
     window, ceil = _window(call)
     x, chosen = call.arguments[0], call.saved
-    return (f"max_pool2d_backward({call.gradient}, {x}, {window}, [1, 1], {ceil}, {chosen})",)
+    ones = [1] * (call.rank - 2)
+    return (f"max_pool{len(ones)}d_backward({call.gradient}, {x}, {window}, {ones}, {ceil}, {chosen})",)
 
 
 def _flip(call: Call, name: str) -> str:
@@ -152,6 +157,12 @@ def _flip(call: Call, name: str) -> str:
 def _softmax_back(page: Page, call: Call) -> Sequence[str | None]:
     axis = call.step.attributes["axis"]
     return (f"softmax_backward({call.gradient}, {call.result}, {axis}, {call.result}.dtype)",)
+
+
+def _cat_back(page: Page, call: Call) -> Sequence[str | None]:
+    axis, made = 1 + call.step.attributes["axis"], f"p_{call.gradient}"
+    page.write(f"{made} = {call.gradient}.split([{', '.join(f'{x}.shape[{axis}]' for x in call.arguments)}], {axis})")
+    return [f"{made}[{i}]" if wanted else None for i, wanted in enumerate(call.wanted)]
 
 
 def _through(page: Page, call: Call) -> Sequence[str | None]:
@@ -193,6 +204,9 @@ RULES: dict[str, Rule] = {
         lambda page, c: f"tanh({c.arguments[0]})", lambda page, c: (f"tanh_backward({c.gradient}, {c.result})",)
     ),
     "softmax": Rule(lambda page, c: f"softmax({c.arguments[0]}, {c.step.attributes['axis']})", _softmax_back),
+    "concatenate": Rule(
+        lambda page, c: f"torch.cat(({', '.join(c.arguments)},), {1 + c.step.attributes['axis']})", _cat_back
+    ),
     "same": Rule(lambda page, c: c.arguments[0], _through),
 }
 

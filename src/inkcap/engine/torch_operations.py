@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from inkcap.engine import vectors
+from inkcap.engine import vectors, windows
 from inkcap.engine.matrix_capsules import FUSED, recomputed
 
 Attributes = Mapping[str, Any]
@@ -39,30 +39,6 @@ def _reduce(gradient: Tensor, per: str) -> Tensor:
     if per == "channel":
         return gradient.sum((0, *range(2, gradient.ndim)))
     return gradient.sum() if per == "one" else gradient.sum(0)
-
-
-def _convolve(v: Sequence[Tensor], at: Attributes) -> Tensor:
-    return functional.conv2d(v[0], v[1], None, at["stride"], at["padding"], at["dilation"], at["groups"])
-
-
-def _convolve_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
-    geometry = (list(at["stride"]), list(at["padding"]), list(at["dilation"]), False, [0, 0], at["groups"])
-    by_x, by_w, _ = torch.ops.aten.convolution_backward(gradient, v[0], v[1], None, *geometry, [True, True, False])
-    return by_x, by_w
-
-
-def _pool(x: Tensor, at: Attributes) -> tuple[Tensor, Tensor]:
-    pooled: tuple[Tensor, Tensor] = functional.max_pool2d_with_indices(
-        x, at["window"], at["stride"], at["padding"], ceil_mode=at["edge"] == "ceil"
-    )
-    return pooled
-
-
-def _window_max_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
-    x = v[0]
-    _, chosen = _pool(x, at)
-    flat = torch.zeros_like(x).flatten(2)
-    return (flat.scatter_add(2, chosen.flatten(2), gradient.flatten(2)).reshape(x.shape),)
 
 
 def _softmax_product(v: Sequence[Tensor], result: Tensor, gradient: Tensor, at: Attributes) -> tuple[Tensor, ...]:
@@ -185,9 +161,8 @@ TORCH: dict[str, TorchOperation] = {
         lambda v, y, g, at: (g * _spread(v[1], v[0].ndim, at["per"]), _reduce(g * v[0], at["per"])),
     ),
     "matmul": TorchOperation(lambda v, at: functional.linear(v[1], v[0]), lambda v, y, g, at: (g.T @ v[1], g @ v[0])),
-    "convolve": TorchOperation(_convolve, _convolve_product),
     "flip": TorchOperation(lambda v, at: _flip(v[0], at["axes"]), lambda v, y, g, at: (_flip(g, at["axes"]),)),
-    "window_max": TorchOperation(lambda v, at: _pool(v[0], at)[0], _window_max_product),
+    **{name: TorchOperation(*calls) for name, calls in windows.CALLS.items()},
     "reshape": TorchOperation(
         lambda v, at: v[0].reshape(v[0].shape[0], *at["shape"]), lambda v, y, g, at: (g.reshape(v[0].shape),)
     ),
@@ -208,7 +183,8 @@ TORCH: dict[str, TorchOperation] = {
     "cast": TorchOperation(lambda v, at: v[0].to(torch_dtype(at["dtype"])), lambda v, y, g, at: (g.to(v[0].dtype),)),
     "multiply": TorchOperation(lambda v, at: v[0] * v[1], lambda v, y, g, at: (g * v[1], g * v[0])),
     "concatenate": TorchOperation(
-        lambda v, at: torch.cat(list(v), 1), lambda v, y, g, at: torch.split(g, [part.shape[1] for part in v], 1)
+        lambda v, at: torch.cat(list(v), 1 + at["axis"]),
+        lambda v, y, g, at: torch.split(g, [part.shape[1 + at["axis"]] for part in v], 1 + at["axis"]),
     ),
     "repeat": TorchOperation(lambda v, at: _repeat(v[0], at), _repeat_product),
     "largest": TorchOperation(lambda v, at: _largest(v[0]), lambda v, y, g, at: (torch.zeros_like(v[0]),)),

@@ -9,7 +9,14 @@ from typing import Any
 from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network import fixes
 from inkcap.network.diagnostics import Diagnostic
-from inkcap.network.inference import Inferred, port_rank, trace_capsule, trace_connection
+from inkcap.network.inference import (
+    Inferred,
+    declared_attributes,
+    miscounted,
+    port_rank,
+    trace_capsule,
+    trace_connection,
+)
 from inkcap.network.ports import check_ports, unknown_port
 from inkcap.network.worn import check_parts
 from inkcap.operations import ShapeError, Trace, takes_dtype, within_limit
@@ -25,7 +32,7 @@ def check_capsule(
     An unknown structure is told only where nothing before it explains it already.
     """
     symbol = CAPSULES[capsule.symbol]
-    title = f"the {symbol.title_of(capsule.rank)} capsule {capsule.id}"
+    title = f"the {symbol.title_of(capsule.rank, capsule.attributes)} capsule {capsule.id}"
     attributes = inferred.attributes[capsule.id]
     yield from check_ports(capsule, incoming, title)
     entered = {c.port for c in incoming}.issuperset(port.name for port in symbol.ports)
@@ -100,15 +107,16 @@ def _judge(id: str, title: str, problem: Problem | None, owner: Capsule | Connec
 def _too_large_window(
     owner: Capsule | Connection, title: str, message: str, shape: Shape, attributes: dict[str, Any]
 ) -> Diagnostic:
-    name = "window" if isinstance(owner, Capsule) else "kernel"
+    name = "kernel" if "kernel" in attributes else "window"
     window = attributes.get(name)
     sizes = known(shape)
     if window is None or sizes is None:
         return Diagnostic("structure-mismatch", (owner.id,), f"{title}: {message}", {"shape": shape})
-    fitting = tuple(min(m, s + 2 * p) for m, s, p in zip(window, sizes[1:], attributes["padding"], strict=True))
+    padding = attributes.get("padding", (0,) * len(window))
+    fitting = tuple(min(m, s + 2 * p) for m, s, p in zip(window, sizes[1:], padding, strict=True))
     changes = {name: fitting}
-    if "dilation" in attributes and attributes["dilation"] != (1, 1):
-        changes["dilation"] = (1, 1)
+    if set(attributes.get("dilation", ())) - {1}:
+        changes["dilation"] = (1,) * len(fitting)
     setter = fixes.set_capsule if isinstance(owner, Capsule) else fixes.set_connection
     fix = setter(owner, fixes.wording(owner.id, changes), **changes)  # pyright: ignore[reportArgumentType]
     advice = f"{name} {'×'.join(map(str, fitting))} would fit"
@@ -163,6 +171,9 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
         yield _rank_mismatch(drawing, connection, title, back.output_rank, rank or 0)
         return
     attributes = inferred.connection_attributes[connection.id]
+    if wrong := miscounted(declared_attributes(drawing, connection), attributes):
+        yield _miscounted(connection, wrong, attributes[wrong.name], title)
+        return
     missing = [a for a in symbol.attributes if a.required and attributes[a.name] is None]
     shape = known(tuple(inferred.output[back.id]))  # pyright: ignore[reportArgumentType]
     if missing:
@@ -176,6 +187,19 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
     yield from _judge(connection.id, title, problem, connection)
     if problem is None or problem.severity == "note":
         yield from _check_ends(drawing, connection, inferred, shape, title)
+
+
+def _miscounted(connection: Connection, attribute: Attribute, value: tuple[int, ...], title: str) -> Diagnostic:
+    wanted = (*(value[:1] * attribute.axes), *value)[-attribute.axes :]
+    label = fixes.wording(connection.id, {attribute.name: wanted})
+    return Diagnostic(
+        "structure-mismatch",
+        (connection.id,),
+        f"{title}: {attribute.name} {fixes.show(value)} has {len(value)} numbers, but the back end has "
+        f"{attribute.axes} axes to slide over; write one number for all, or {attribute.axes}",
+        {attribute.name: value, "axes": attribute.axes},
+        fixes.set_connection(connection, label, **{attribute.name: wanted}),  # pyright: ignore[reportArgumentType]
+    )
 
 
 def _rank_mismatch(drawing: Drawing, connection: Connection, title: str, back: int, front: int) -> Diagnostic:

@@ -26,6 +26,7 @@ RULES: dict[str, str] = {
     "dtype-mismatch": "The two ends of a connection have different data types.",
     "not-floating": "A function or connection computes with real numbers, the data type is not one.",
     "missing-attribute": "An attribute is empty and nothing around tells it.",
+    "attributes-clash": "Two attributes say different things; one of them must go.",
     "window-does-not-divide": "Downsampling windows do not divide the structure.",
     "window-too-large": "A window or kernel is larger than what it slides over.",
     "padding-too-large": "Padding is more than half of the window.",

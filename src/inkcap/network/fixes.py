@@ -92,9 +92,10 @@ def mend_mismatch(
             return set_connection(connection, f"make {connection.id} a full connection", "full")
         strides = [a // b for a, b in zip(sizes[1:], target[1:], strict=True)]
         reached = [(a - 1) // s + 1 if s else 0 for a, s in zip(sizes[1:], strides, strict=True)]
-        if len(sizes) == 3 and reached == list(target[1:]):
-            attributes = {"kernels": target[0], "kernel": (1, 1), "stride": tuple(strides)}
-            return set_connection(connection, f"make {connection.id} a 1×1 convolution", "convolution", **attributes)
+        if reached == list(target[1:]):
+            attributes = {"kernels": target[0], "kernel": (1,) * len(strides), "stride": tuple(strides)}
+            ones = "×".join("1" * len(strides))
+            return set_connection(connection, f"make {connection.id} a {ones} convolution", "convolution", **attributes)
     # Where several connections enter, a new size would only make another of them wrong.
     entering = [other.port for other in drawing.connections.values() if other.front == capsule.id]
     alone = entering == [MAIN_PORT]
@@ -108,7 +109,7 @@ def _fit_convolution(attributes: dict[str, Any], given: tuple[int, ...], wanted:
             return None
         changes["kernels"] = wanted[0]
     if given[1:] != wanted[1:]:
-        if attributes["stride"] != (1, 1):
+        if set(attributes["stride"]) != {1}:
             return None
         paddings: list[int] = []
         for have, want, padding in zip(given[1:], wanted[1:], attributes["padding"], strict=True):
@@ -139,7 +140,8 @@ def mend_ranks(drawing: Drawing, connection: Connection) -> Edit | None:
 
 DEFAULTS: dict[tuple[str, str], Any] = {
     ("convolution", "kernels"): 16,
-    ("convolution", "kernel"): (3, 3),
+    ("convolution", "kernel"): 3,
+    ("subsampling", "window"): 2,
     ("downsampling", "window"): (2, 2),
     ("vote", "parents"): 10,
     ("vote", "atoms"): 16,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from inkcap.drawing import Connection, Drawing
+from inkcap.network.injections import Injections
 from inkcap.operations import ShapeError, Trace, Traced
 from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
 from inkcap.symbols import (
@@ -101,6 +102,20 @@ def trace_capsule(
     return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
 
 
+def declared_attributes(drawing: Drawing, connection: Connection) -> tuple[Attribute, ...]:
+    """Give the attributes that a connection declares for its back end."""
+    return CONNECTIONS[connection.symbol].declared(drawing.capsules[connection.back].output_rank)
+
+
+def miscounted(declared: tuple[Attribute, ...], attributes: Mapping[str, Any]) -> Attribute | None:
+    """Find an attribute that has a number for each of some axes, but of others than there are."""
+    for attribute in declared:
+        value = attributes[attribute.name]
+        if attribute.kind == "axes" and value is not None and len(value) != attribute.axes:
+            return attribute
+    return None
+
+
 def port_rank(drawing: Drawing, connection: Connection) -> int | None:
     """Give the rank of the port that a connection enters; nothing if its capsule has no such port."""
     front = drawing.capsules[connection.front]
@@ -137,13 +152,14 @@ class Inference:
         rank_in_order = {id: i for i, id in enumerate(order)}
         connections = [c for c in drawing.connections.values() if c.back in self.touching and c.front in self.touching]
         for connection in connections:
-            declared = CONNECTIONS[connection.symbol].attributes
+            declared = declared_attributes(drawing, connection)
             self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
             self.touching[connection.back].append(connection)
             self.touching[connection.front].append(connection)
             if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
                 count = axes_count(port_rank(self.drawing, connection) or 0)
                 gathered[connection.id] = (None,) * count
+        self.injections = Injections(drawing, self.known.connection_attributes)
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
         for connection in sorted(connections, key=lambda c: rank_in_order.get(c.front, len(order))):
             self._push(connection)
@@ -170,19 +186,26 @@ class Inference:
         if rank is None or not symbol.joins(back.output_rank, rank) or CAPSULES[front.symbol].is_data:
             return
         attributes = self.known.connection_attributes[connection.id]
+        declared = declared_attributes(self.drawing, connection)
+        if miscounted(declared, attributes):
+            return
+        if symbol.lays_along:
+            back_end, wanted = self.known.output[back.id], self.known.wanted(connection)
+            for other in self.injections.settle(connection, back_end, wanted):
+                self._push(other)
         if symbol.solve:
             found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
             attributes.update(found)
             if found:
                 self._push(connection)
-        self._forwards(connection, symbol, attributes)
+        self._forwards(connection, symbol, with_names(declared, attributes))
         if symbol.back:
             self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
 
     def _forwards(self, connection: Connection, symbol: ConnectionSymbol, attributes: dict[str, Any]) -> None:
         back = filled(self.known.output[connection.back], "back")
         try:
-            _, front = trace_connection(symbol, with_names(symbol.attributes, attributes), back, "float32")
+            _, front = trace_connection(symbol, attributes, back, "float32")
         except ShapeError:
             return
         name, found = socket(connection.front, connection.port), partial(front.shape)

@@ -72,7 +72,9 @@ class CheckedCapsule:
     @property
     def title(self) -> str:
         """The symbol's title with the parts that are worn: ``2D-ReLU + batch norm``."""
-        return " + ".join((self.record.title_of(self.rank), *(part.record.title for part in self.parts)))
+        return " + ".join(
+            (self.record.title_of(self.rank, self.attributes), *(part.record.title for part in self.parts))
+        )
 
     @property
     def stored(self) -> tuple[WeightRecord, ...]:

@@ -23,8 +23,8 @@ def unknown_port(capsule: Capsule, connection: Connection, title: str) -> Diagno
     return Diagnostic(
         "unknown-port",
         (connection.id, capsule.id),
-        f"{title} enters the port {connection.port!r}, which the {symbol.title_of(capsule.rank)} capsule {capsule.id} "
-        f"does not have; {there}",
+        f"{title} enters the port {connection.port!r}, which the {symbol.title_of(capsule.rank, capsule.attributes)} "
+        f"capsule {capsule.id} does not have; {there}",
         {"port": connection.port, "ports": names},
         fix,
     )

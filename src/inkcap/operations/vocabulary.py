@@ -90,7 +90,7 @@ def _convolve_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
     return product(_convolve(x, w, **attributes)[1:]) * product(w)
 
 
-def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str) -> Shape:
+def _windows(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str, **_: Any) -> Shape:
     sizes: list[Size] = []
     for size, m, s, p in zip(x[1:], window, stride, padding, strict=True):
         count = window_count(size, m, s, p)
@@ -102,6 +102,25 @@ def _window_max(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge:
                 count = count - 1
         sizes.append(count)
     return (x[0], *sizes)
+
+
+def _bins(x: Shape, *, bins: Shape) -> Shape:
+    return (x[0], *bins)
+
+
+def _block(x: Shape, *, first: Shape, sizes: tuple[Size | None, ...]) -> Shape:
+    kept = tuple(size if count is None else count for size, count in zip(x, sizes, strict=True))
+    for size, begin, count in zip(x, first, kept, strict=True):
+        if isinstance(size, int) and isinstance(begin, int) and isinstance(count, int) and begin + count > size:
+            raise ShapeError(f"{show_shape(x)} has no block of {show_shape(kept)} that starts at {show_shape(first)}")
+    return kept
+
+
+def _pad(x: Shape, *, before: Shape, after: Shape) -> Shape:
+    sizes = tuple(size + first + last for size, first, last in zip(x, before, after, strict=True))
+    if any(isinstance(last, int) and last < 0 for last in after):
+        raise ShapeError(f"{show_shape(x)} from {show_shape(before)} on does not fit into {show_shape(sizes)}")
+    return sizes
 
 
 def _flip(x: Shape, *, axes: int) -> Shape:
@@ -144,16 +163,17 @@ def _equal(x: Shape, y: Shape) -> Shape:
     return tuple(a if isinstance(a, int) else b for a, b in zip(x, y, strict=True))
 
 
-def _concatenate(*parts: Shape) -> Shape:
+def _concatenate(*parts: Shape, axis: int) -> Shape:
     first, *others = parts
-    sizes: Shape = first[1:]
-    total: Size = first[0]
+    sizes: Shape = (*first[:axis], *first[axis + 1 :])
+    total: Size = first[axis]
     for other in others:
-        if not compatible(sizes, other[1:]) or len(other) != len(first):
+        rest = (*other[:axis], *other[axis + 1 :])
+        if len(other) != len(first) or not compatible(sizes, rest):
             raise ShapeError(f"{show_shape(first)} and {show_shape(other)} cannot be laid one behind another")
-        sizes = tuple(a if isinstance(a, int) else b for a, b in zip(sizes, other[1:], strict=True))
-        total = total + other[0]
-    return (total, *sizes)
+        sizes = tuple(a if isinstance(a, int) else b for a, b in zip(sizes, rest, strict=True))
+        total = total + other[axis]
+    return (*sizes[:axis], total, *sizes[axis:])
 
 
 def _repeat(x: Shape, *, before: Shape, after: Shape) -> Shape:
@@ -253,7 +273,14 @@ scale = _operation(
 matmul = _operation("matmul", "W × x", shape=_matmul, multiply_adds=_matmul_cost)
 convolve = _operation("convolve", "W ⋆ x, cross-correlation", shape=_convolve, multiply_adds=_convolve_cost)
 flip = _operation("flip", "the last axes reversed: a kernel turned by 180°", shape=_flip)
-window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_window_max)
+window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_windows)
+window_sum = _operation("window_sum", "the sum of each window", shape=_windows)
+window_mean = _operation("window_mean", "the mean of each window, of its padding too if that counts", shape=_windows)
+bins_max = _operation("bins_max", "the largest of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
+bins_mean = _operation("bins_mean", "the mean of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
+block = _operation("block", "a block of x: along every axis all, or so many from the first on", shape=_block)
+pad = _operation("pad", "x with zeros before and after it along every axis", shape=_pad)
+root = _operation("root", "√x; its slope at zero is zero", shape=_same, elementwise=True)
 reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
 take = _operation("take", "the numbers at some places of the last axis", shape=_take)
 place = _operation("place", "each number added at its place of a last axis of zeros", shape=_place)
@@ -265,7 +292,7 @@ softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
 same = _operation("same", "x itself, as a value of its own", shape=_same, elementwise=True)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
 multiply = _operation("multiply", "x·y, element by element", shape=_equal, elementwise=True)
-concatenate = _operation("concatenate", "x, y, … one behind another along the first axis", shape=_concatenate)
+concatenate = _operation("concatenate", "x, y, … one behind another along an axis, 0 the first", shape=_concatenate)
 repeat = _operation("repeat", "x over and over along new axes before and after its own", shape=_repeat)
 largest = _operation("largest", "1 at the largest number of a vector, the first if equal, else 0", shape=_same)
 normalise = _operation("normalise", "(x − mean)/√(variance + ε) over each group of channels of a sample", shape=_groups)
@@ -320,6 +347,8 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "cast",
     "transpose",
     "channels",
+    "block",
+    "pad",
 }
 
 

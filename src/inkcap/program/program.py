@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from inkcap.network import CheckedCapsule, CheckedPart, Network, WeightRecord
 from inkcap.operations import Trace, Traced
 from inkcap.operations import vocabulary as op
+from inkcap.program.tilings import along, find_tilings
 from inkcap.symbols import MAIN_PORT, socket
 
 
@@ -120,13 +121,18 @@ class _Lowering:
     def _brought(self, capsule: CheckedCapsule, port_name: str) -> Traced:
         port = capsule.record.port(port_name)
         assert port is not None
+        entering = [c for c in map(self.network.connections.__getitem__, capsule.incoming) if c.port == port_name]
         brought: list[Traced] = []
-        for connection in (self.network.connections[id] for id in capsule.incoming):
-            if connection.port == port_name:
-                weights = {name: self._value(weight) for name, weight in connection.weights.items()}
-                brought.append(connection.record.weigh(self.values[connection.back], weights, connection.attributes))
+        for tiled in find_tilings(entering) if port.kind == "sums" else [[c] for c in entering]:
+            if len(tiled) > 1:
+                # Blocks that fill an axis one behind another are a concatenation: nothing is added to zeros.
+                brought.append(op.concatenate(*(self.values[c.back] for c in tiled), axis=along(tiled[0])))
+                continue
+            (connection,) = tiled
+            weights = {name: self._value(weight) for name, weight in connection.weights.items()}
+            brought.append(connection.record.weigh(self.values[connection.back], weights, connection.attributes))
         if port.kind == "gathers" and len(brought) > 1:
-            return op.concatenate(*brought)
+            return op.concatenate(*brought, axis=0)
         total, *rest = brought
         for part in rest:
             total = op.add(total, part)

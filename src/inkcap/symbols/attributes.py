@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from inkcap.structures import DTYPES
@@ -24,7 +25,8 @@ class Attribute:
     """One typed field.
 
     An attribute that is ``inferred`` may be left empty: the checks fill it from the structures around it.
-    ``letter`` is the paper's letter for it; ``axes`` is how many numbers a value per axis has.
+    ``letter`` is the paper's letter for it; ``axes`` is how many numbers a value per axis has, 0 for as many as the
+    structure has that it slides over: then one number stays one until that structure is known.
     """
 
     name: str
@@ -75,14 +77,20 @@ class Attribute:
             raise ValueError(f"must be from {minimum} to {maximum}, not {value}")
         return value
 
-    def _per_axis(self, value: Any) -> tuple[int, ...]:
+    def _per_axis(self, value: Any) -> int | tuple[int, ...]:
         minimum = 1 if self.minimum is None else int(self.minimum)
         if not isinstance(value, (list, tuple)):
-            return (self._whole(value, minimum),) * self.axes
+            one = self._whole(value, minimum)
+            return (one,) * self.axes if self.axes else one
         items = cast("list[Any]", value)
-        if len(items) != self.axes:
-            raise ValueError(f"must be one number or {self.axes} numbers, not {len(items)}")
+        if len(items) not in self._counts:
+            wanted = " or ".join(map(str, self._counts))
+            raise ValueError(f"must be one number or {wanted} numbers, not {len(items)}")
         return tuple(self._whole(item, minimum) for item in items)
+
+    @property
+    def _counts(self) -> tuple[int, ...]:
+        return (self.axes,) if self.axes else (2, 3)
 
     def _shape(self, value: Any) -> tuple[int, ...]:
         if not isinstance(value, (list, tuple)) or len(cast("list[Any]", value)) not in (1, 3, 4):
@@ -118,8 +126,8 @@ class Attribute:
         if self.kind == "size":
             body = whole
         elif self.kind == "axes":
-            many = {"type": "array", "items": whole, "minItems": self.axes, "maxItems": self.axes}
-            body = {"anyOf": [whole, many]}
+            many = [{"type": "array", "items": whole, "minItems": n, "maxItems": n} for n in self._counts]
+            body = {"anyOf": [whole, *many]}
         elif self.kind == "shape":
             body = {"type": "array", "items": whole, "anyOf": [{"minItems": n, "maxItems": n} for n in (1, 3, 4)]}
         elif self.kind == "list":
@@ -145,4 +153,22 @@ def jsonable(value: Any) -> Any:
 
 def complete(declared: tuple[Attribute, ...], given: Attributes) -> dict[str, Any]:
     """Give every declared attribute a value: the given one, else the default, else nothing yet."""
-    return {a.name: a.parse(given.get(a.name)) if given.get(a.name) is not None else a.default for a in declared}
+    return {a.name: _value(a, given.get(a.name)) for a in declared}
+
+
+def _value(attribute: Attribute, given: Any) -> Any:
+    # A number for each of other axes stays as it is: the checks tell what it should be.
+    if given is None or (attribute.kind == "axes" and isinstance(given, tuple)):
+        return attribute.default if given is None else cast("tuple[int, ...]", given)
+    return attribute.parse(given)
+
+
+@lru_cache(maxsize=1024)
+def over_axes(declared: tuple[Attribute, ...], axes: int) -> tuple[Attribute, ...]:
+    """Let attributes whose value has a number per axis have so many, where the declaration leaves it open."""
+    return tuple(_spread(a, axes) if a.kind == "axes" and not a.axes else a for a in declared)
+
+
+def _spread(attribute: Attribute, axes: int) -> Attribute:
+    default = (attribute.default,) * axes if isinstance(attribute.default, int) else attribute.default
+    return replace(attribute, axes=axes, default=default)

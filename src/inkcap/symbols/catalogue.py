@@ -8,6 +8,7 @@ from typing import Any
 
 from inkcap.structures import InkcapError
 from inkcap.symbols import (
+    blocks,
     capsules,
     connections,
     convolutional,
@@ -18,6 +19,7 @@ from inkcap.symbols import (
     normalisation,
     ported,
     sparse,
+    subsampling,
     vectors,
 )
 from inkcap.symbols.part import PartSymbol
@@ -38,7 +40,9 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
     for s in (
         *convolutional.SYMBOLS,
         *connections.SYMBOLS,
+        *blocks.SYMBOLS,
         *sparse.SYMBOLS,
+        *subsampling.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,
         *matrix_votes.SYMBOLS,
     )

@@ -25,7 +25,7 @@ def primary(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Makes matrix capsules of a map: 16 channels a type stay as poses, the last channels become activations."""
     types = u.shape[0] // NUMBERS
     poses = op.channels(u, first=0, count=POSE * types)
-    return op.concatenate(poses, op.sigmoid(op.channels(u, first=POSE * types, count=types)))
+    return op.concatenate(poses, op.sigmoid(op.channels(u, first=POSE * types, count=types)), axis=0)
 
 
 def em_routing(u: Traced, given: Given, attributes: Attributes) -> Traced:

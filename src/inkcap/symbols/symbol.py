@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
-from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.attributes import Attribute, Attributes, over_axes
 from inkcap.symbols.port import MAIN, Port
 from inkcap.symbols.stated import BIAS_ATTRIBUTE, DTYPE_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE, size_attributes
 
@@ -113,6 +113,8 @@ class CapsuleSymbol:
     """Find what the total inputs of several ports tell of one another."""
     problem: Callable[[Shape, Attributes], Problem | None] | None = None
     """Find what is wrong with a total input of this shape, beyond what the operations refuse."""
+    titled: Callable[[Attributes], str] | None = None
+    """The title by the attributes that are stated, where they name the function."""
 
     @property
     def tooltip(self) -> str:
@@ -129,7 +131,7 @@ class CapsuleSymbol:
         bias: tuple[Attribute, ...] = (BIAS_ATTRIBUTE,) if self.has_bias else ()
         if rank == 0 and self.has_bias:
             bias = (BIAS_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE)
-        return (*size_attributes(rank), *self.own_attributes, DTYPE_ATTRIBUTE, *bias)
+        return (*size_attributes(rank), *over_axes(self.own_attributes, rank), DTYPE_ATTRIBUTE, *bias)
 
     def port(self, name: str) -> Port | None:
         """Find a port by its name."""
@@ -139,9 +141,10 @@ class CapsuleSymbol:
         """Give the rank of what a capsule of this rank gives."""
         return self.output_ranks.get(rank, rank)
 
-    def title_of(self, rank: int) -> str:
+    def title_of(self, rank: int, attributes: Attributes | None = None) -> str:
         """Give the title as the paper prints it: ``2D-ReLU``, ``ReLU neuron``."""
-        return f"{self.title} neuron" if rank == 0 else f"{rank}D-{self.title}"
+        title = self.titled(attributes) if self.titled and attributes else self.title
+        return f"{title} neuron" if rank == 0 else f"{rank}D-{title}"
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,8 @@ class ConnectionSymbol:
     """Find the back end from the front end, as far as it can be solved."""
     problem: Callable[[Shape, Attributes], Problem | None] | None = None
     structure_preserving: bool = False
+    lays_along: Callable[[Shape, Attributes], int] | None = None
+    """The axis along which it lays its back end at ``offset`` into a front end of ``size``, beside other blocks."""
 
     @property
     def tooltip(self) -> str:
@@ -189,6 +194,10 @@ class ConnectionSymbol:
     def joins(self, back_rank: int, front_rank: int) -> bool:
         """Tell whether it can join ends of these ranks."""
         return (back_rank, front_rank) in self.ranks
+
+    def declared(self, back_rank: int) -> tuple[Attribute, ...]:
+        """Give the attributes for a back end of this rank: what slides over it has a number for each of its axes."""
+        return over_axes(self.attributes, back_rank)
 
     def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
         """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""

@@ -1,0 +1,130 @@
+"""Golden numbers of downsampling and of connections beyond the paper's four, through drawings and printed modules."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from tests.claims.test_golden_numbers import Q, matrices, run, same
+
+from inkcap.drawing import Drawing
+from inkcap.engine import source_of
+from inkcap.network import check
+
+ROOTS = [[9.746794344808963, 8.831760866327848], [10.099504938362077, 14.247806848775006]]
+DOWNSAMPLING = [
+    ({"kind": "average", "window": 2, "edge": "floor"}, [[3.75, 4], [4.5, 6.75]]),
+    ({"kind": "average", "bins": 1}, [[4.72]]),
+    ({"kind": "L2", "window": 2, "edge": "floor"}, ROOTS),
+    ({"kind": "sum", "window": 2, "edge": "floor"}, [[15, 16], [18, 27]]),
+    ({"bins": 1, "bin_rule": "pyramid"}, [[9]]),
+    ({"bins": 2, "bin_rule": "pyramid"}, [[9, 9], [9, 9]]),
+    ({"bins": 3, "bin_rule": "pyramid"}, [[9, 6, 6], [9, 9, 9], [8, 9, 9]]),
+]
+
+
+@pytest.mark.parametrize(("attributes", "y"), DOWNSAMPLING)
+def test_kinds_of_downsampling(attributes, y) -> None:
+    same(run(matrices((1, 5, 5), "downsampling", **attributes), [Q]), [y])
+
+
+def test_the_mean_counts_padding_unless_told_otherwise() -> None:
+    attributes = {"kind": "average", "window": 2, "stride": 2, "padding": 1, "edge": "floor"}
+    counted = run(matrices((1, 5, 5), "downsampling", **attributes), [Q])
+    apart = run(matrices((1, 5, 5), "downsampling", **attributes, count_padding=False), [Q])
+    assert float(counted[0, 0, 0, 0]) == 3 / 4
+    assert float(apart[0, 0, 0, 0]) == 3
+
+
+def test_a_pyramid_of_bins_does_not_depend_on_the_size() -> None:
+    for size in (13, 17, 24):
+        drawing = matrices((256, size, size), "downsampling", bins=6, bin_rule="pyramid")
+        assert check(drawing).capsules["y"].output.sizes == (256, 6, 6)
+
+
+def test_a_downsampling_capsule_is_named_by_its_kind() -> None:
+    report = check(matrices((1, 4, 4), "downsampling", window=2, kind="average"))
+    assert report.capsules["y"].title == "2D-average downsampling"
+
+
+def test_subsampling_of_lenet_5() -> None:
+    drawing = matrices((6, 28, 28), "tanh", "subsampling", window=2)
+    report = check(drawing)
+    assert (report.parameters, report.multiply_adds) == (12, 1176)
+    assert report.capsules["y"].output.sizes == (6, 14, 14)
+
+
+def test_coefficients_of_every_map_of_a_volume() -> None:
+    drawing = Drawing("S3")
+    drawing.add("x", "3D-data", depth=5, height=54, width=34, channels=1)
+    drawing.then("y", "3D-downsampling", "transfer", kind="sum", window=[1, 2, 2], coefficient="map")
+    report = check(drawing)
+    assert (report.parameters, report.multiply_adds) == (10, 0)
+    assert report.capsules["y"].output.sizes == (1, 5, 27, 17)
+    values = run(drawing, np.ones((1, 5, 54, 34)).tolist(), y_coefficient=[1, 2, 3, 4, 5], y_shift=[0, 0, 0, 0, 1])
+    assert [float(layer[0, 0]) for layer in values.detach()[0, 0]] == [4, 8, 12, 16, 21]
+
+
+def concatenated(counts: tuple[int, ...], **attributes) -> Drawing:
+    drawing = Drawing("concatenation", "float64")
+    for i, count in enumerate(counts):
+        drawing.add(f"x{i}", "2D-data", channels=count, height=2, width=2)
+    drawing.add("y", "2D-identical", **attributes)
+    for i in range(len(counts)):
+        drawing.connect(f"x{i}", "y", "inject")
+    return drawing
+
+
+def test_injections_lie_one_behind_another_without_counting() -> None:
+    report = check(concatenated((64, 128, 32, 32)))
+    assert [c.attributes["offset"] for c in report.connections.values()] == [0, 64, 192, 224]
+    assert report.capsules["y"].output.sizes == (256, 2, 2)
+    assert "torch.cat((x0, x1, x2, x3), 1)" in source_of(report.network)
+
+
+def test_a_convolution_of_a_concatenation_is_the_sum_of_convolutions() -> None:
+    first, second = [[1, 2], [3, 4]], [[0, -1], [2, 5]]
+    drawing = concatenated((1, 1))
+    drawing.then("z", "2D-identical", "convolution", kernels=1, kernel=1, bias="none")
+    same(run(drawing, [first], [second], y__z_weight=[2, -1]), [[[2, 5], [4, 3]]])
+
+
+def test_injections_with_gaps_and_overlaps_are_summed() -> None:
+    drawing = concatenated((1, 1), channels=3)
+    drawing.change("x1-y", offset=0)
+    same(run(drawing, [[[1, 2], [3, 4]]], [[[1, 1], [1, 1]]]), [[[2, 3], [4, 5]], [[0, 0]] * 2, [[0, 0]] * 2])
+
+
+def test_injections_beyond_the_front_end_are_refused() -> None:
+    report = check(concatenated((2, 2), channels=3))
+    assert [(d.rule, d.where) for d in report.errors] == [("structure-mismatch", ("x1-y",))]
+    assert "4" in report.errors[0].message
+
+
+def test_many_injections_are_checked_in_linear_time() -> None:
+    def dense(layers: int) -> float:
+        drawing = Drawing("dense")
+        drawing.add("l0", "2D-data", channels=8, height=4, width=4)
+        for i in range(1, layers):
+            drawing.add(f"l{i}", "2D-relu")
+            for j in range(i):
+                drawing.connect(f"l{j}", f"l{i}", "inject")
+        begun = time.perf_counter()
+        report = check(drawing)
+        assert report.well_formed
+        assert report.capsules[f"l{layers - 1}"].output.sizes[0] == 8 * 2 ** (layers - 2)
+        return (time.perf_counter() - begun) / len(drawing.connections)
+
+    assert dense(24) < 4 * dense(12)
+
+
+def test_crops_take_their_size_from_what_they_join() -> None:
+    drawing = Drawing("crop", "float64")
+    drawing.add("small", "2D-data", channels=21, height=34, width=34)
+    drawing.add("large", "2D-data", channels=21, height=44, width=44)
+    drawing.add("fuse", "2D-identical")
+    drawing.connect("small", "fuse", "transfer")
+    drawing.connect("large", "fuse", "select", offset=5)
+    assert check(drawing).connections["large-fuse"].attributes["size"] == (34, 34)
+    assert "large[..., 5:39, 5:39]" in source_of(check(drawing).network)
