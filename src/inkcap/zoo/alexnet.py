@@ -127,11 +127,6 @@ WEIRD_TRICK = Reference("Krizhevsky", 2014, "One Weird Trick for Parallelizing C
 
 NETWORKS = (
     KnownNetwork(
-        "alexnet_two_tower_2012", "AlexNet of two towers", KRIZHEVSKY, alexnet_two_towers, IMAGES, 1000, ("alexnet",)
-    ),
-    KnownNetwork("alexnet_caffe_groups", "AlexNet of Caffe", KRIZHEVSKY, partial(alexnet, 2), IMAGES, 1000),
-    KnownNetwork("alexnet_nogroups", "AlexNet without groups", KRIZHEVSKY, partial(alexnet, 1), IMAGES, 1000),
-    KnownNetwork(
         "alexnet_torchvision", "AlexNet of torchvision", WEIRD_TRICK, alexnet_torchvision, (224, 224, 3), 1000
     ),
 )

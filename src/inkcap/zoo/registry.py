@@ -20,7 +20,6 @@ from inkcap.zoo import (
     matrix_capsules,
     perceptrons,
     resnet,
-    sppnet,
     squeezenet,
     vgg,
 )
@@ -34,7 +33,6 @@ FAMILIES = (
     vgg,
     googlenet,
     squeezenet,
-    sppnet,
     resnet,
     densenet,
     capsule_networks,
