@@ -51,9 +51,11 @@ def alphago_value(input: Sizes = (19, 19, 49), width: int = 192) -> Drawing:
 
 def _convolve(drawing: Drawing, id: str, face: str, back: str, kernel: int, biased: bool, **more: Any) -> None:
     """Add a convolution with batch norm that keeps the board's size."""
-    drawing.add(id, face, **({"bias": "channel"} if biased else {}))
+    drawing.add(id, face)
     drawing.connect(back, id, "convolution", kernel=kernel, padding=kernel // 2, **more)
     drawing.wear(id, "batch-norm")
+    if biased:
+        drawing.change(id, bias="channel")
 
 
 def residual_block(biased: bool) -> Drawing:

@@ -86,7 +86,7 @@ def googlenet(
         drawing.define("auxiliary", auxiliary(normalised), inputs={"in": "average"}, outputs={"out": "prob"})
     last = _stem(drawing, normalised, input, shrink)
     for id, widths in MODULES.items():
-        sizes = {name: max(width // shrink, 1) for name, width in zip(WIDTHS, widths, strict=True)}
+        sizes: dict[str, Any] = {name: max(width // shrink, 1) for name, width in zip(WIDTHS, widths, strict=True)}
         drawing.add(f"m{id}", "inception", **sizes)
         drawing.connect(last, f"m{id}")
         last = f"m{id}"
@@ -99,8 +99,8 @@ def googlenet(
     drawing.then("flat", "1D-identical", "reshaping")
     drawing.then("prob", "1D-softmax", "full", dimension=classes)
     for number, id in enumerate(("4a", "4d") if heads else (), 1):
-        sizes = {"classes": classes, "kernels": max(128 // shrink, 1), "dense": max(1024 // shrink, 1)}
-        drawing.add(f"aux{number}", "auxiliary", **sizes)
+        chosen: dict[str, Any] = {"classes": classes, "kernels": max(128 // shrink, 1), "dense": max(1024 // shrink, 1)}
+        drawing.add(f"aux{number}", "auxiliary", **chosen)
         drawing.connect(f"m{id}", f"aux{number}")
     return drawing
 

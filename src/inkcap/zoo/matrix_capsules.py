@@ -38,9 +38,10 @@ def emcaps_for_digits(classes: int = 10, input: Sizes = (8, 8, 1)) -> Drawing:
     drawing.then("conv1", "2D-relu", "convolution", kernels=32, kernel=3)
     drawing.then("primary", "2D-primary-capsules", "convolution", kernels=17 * 4, kernel=1)
     # Fewer children than in the large network make smaller costs, so a larger λ makes activations as sharp.
-    sharp, soft = {"inverse_temperature": 0.1}, {"inverse_temperature": 0.06}
-    drawing.then("conv_caps", "3D-em-routing", "matrix-vote", parents=12, kernel=3, stride=2, **sharp)
-    drawing.then("class_caps", "2D-em-routing", "class-vote", parents=classes, gives="activations", **soft)
+    drawing.then("conv_caps", "3D-em-routing", "matrix-vote", parents=12, kernel=3, stride=2, inverse_temperature=0.1)
+    drawing.then(
+        "class_caps", "2D-em-routing", "class-vote", parents=classes, gives="activations", inverse_temperature=0.06
+    )
     return drawing
 
 

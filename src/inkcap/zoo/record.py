@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.structures import AXES, axes_count
@@ -49,4 +50,5 @@ class KnownNetwork:
 def add_data(drawing: Drawing, id: str, input: Sizes) -> str:
     """Add a data capsule whose sizes are given in reading order."""
     rank = next(rank for rank in AXES if axes_count(rank) == len(input))
-    return drawing.add(id, f"{rank}D-data", **dict(zip(AXES[rank], input, strict=True)))
+    sizes: dict[str, Any] = dict(zip(AXES[rank], input, strict=True))
+    return drawing.add(id, f"{rank}D-data", **sizes)

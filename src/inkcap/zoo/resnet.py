@@ -69,12 +69,12 @@ def resnet(
     convolve(drawing, "conv1", "2D-relu", "data", 7, kernels=width, stride=2)
     drawing.then("pool1", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")
     for stage, count in enumerate(BLOCKS[layers], 1):
-        sizes = {"width": width * 2 ** (stage - 1), "stride": 1 if stage == 1 else 2}
+        wide = width * 2 ** (stage - 1)
         # The first stage of a shallow network keeps its size, so that its first block is like all others.
         changed = deep or stage > 1
         if changed:
-            drawing.then(f"L{stage}-0", "widen", **sizes)
-        drawing.then(f"L{stage}", "block", repeat=count - changed, width=sizes["width"])
+            drawing.then(f"L{stage}-0", "widen", width=wide, stride=1 if stage == 1 else 2)
+        drawing.then(f"L{stage}", "block", repeat=count - changed, width=wide)
     drawing.then("average", "2D-downsampling", kind="average", bins=1)
     drawing.then("flat", "1D-identical", "reshaping")
     drawing.then("prob", "1D-softmax", "full", dimension=classes)
