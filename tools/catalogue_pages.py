@@ -116,7 +116,8 @@ def _sample_drawing(symbol: Symbol, case: Sample) -> Drawing:
         return drawing
     front = case.front or case.attributes.get("shape")
     joined = [b for a, b in symbol.ranks if a == rank]
-    front_rank = rank_of(front) if front else (1 if 1 in joined else joined[0])
+    alike = rank in joined and not any(a.kind == "shape" for a in symbol.attributes)
+    front_rank = rank_of(front) if front else rank if alike else joined[0]
     drawing.add("y", _face("identical", front_rank), **(_stated(case.front) if case.front else {}), bias="none")
     drawing.connect("x", "y", symbol.id, **case.attributes)
     return drawing
@@ -171,6 +172,10 @@ def _traced_ends(symbol: ConnectionSymbol, pair: tuple[int, int], *, everything:
         primed = tuple(named(f"{size}′") for size in general_shape(pair[1]))
         attributes |= {a.name: primed for a in symbol.attributes if a.kind == "shape"}
     attributes |= {a.name: symbol.samples[0].attributes.get(a.name, ()) for a in symbol.attributes if a.kind == "list"}
+    if symbol.solve:
+        # Whether it gives a vector or works item by item is told by the ranks.
+        ends = ((None,) * len(general_shape(rank)) for rank in pair)
+        attributes |= {name: v for name, v in symbol.solve(attributes, *ends).items() if isinstance(v, bool)}
     # A symbol that knows its back end from its weight names it so: the full connection takes N numbers.
     told = symbol.back((None,) * len(general_shape(pair[1])), attributes) if symbol.back else ()
     if len(told) == len(back):

@@ -128,3 +128,62 @@ def test_crops_take_their_size_from_what_they_join() -> None:
     drawing.connect("large", "fuse", "select", offset=5)
     assert check(drawing).connections["large-fuse"].attributes["size"] == (34, 34)
     assert "large[..., 5:39, 5:39]" in source_of(check(drawing).network)
+
+
+C3 = "1000111001111011 1100011100111101 1110001110010111 0111001111001011 0011100111101101 0001110011110111"
+
+
+def test_the_table_of_lenet_5() -> None:
+    table = [int(digit) for digit in C3.replace(" ", "")]
+    report = check(matrices((6, 14, 14), "tanh", "convolution", kernels=16, kernel=5, table=table))
+    assert (report.parameters, report.multiply_adds) == (1516, 150_000)
+    assert report.capsules["y"].output.sizes == (16, 10, 10)
+
+
+def three_dimensional() -> Drawing:
+    """The 3D network of Ji et al.; its optical flow is stood for by the change from frame to frame."""
+    drawing = Drawing("3D CNN")
+    drawing.add("frames", "3D-data", depth=7, height=60, width=40, channels=1)
+    filters = {"gray": "gray", "gradx": "gradient-x", "grady": "gradient-y", "flowx": "change", "flowy": "change"}
+    ends = []
+    for name, filter in filters.items():
+        drawing.add(f"H1-{name}", "3D-identical")
+        drawing.connect("frames", f"H1-{name}", "hardwired", filter=filter)
+        for a in "ab":
+            drawing.add(f"C2-{name}-{a}", "3D-tanh")
+            drawing.connect(f"H1-{name}", f"C2-{name}-{a}", "convolution", kernels=1, kernel=[3, 7, 7])
+            drawing.then(f"S3-{name}-{a}", "3D-downsampling", kind="sum", window=[1, 2, 2], coefficient="map")
+            for i in "123":
+                drawing.add(f"C4-{name}-{a}{i}", "3D-tanh")
+                drawing.connect(f"S3-{name}-{a}", f"C4-{name}-{a}{i}", "convolution", kernels=1, kernel=[3, 7, 6])
+                end = f"S5-{name}-{a}{i}"
+                drawing.then(end, "3D-downsampling", kind="sum", window=[1, 3, 3], coefficient="map")
+                ends.append(end)
+    drawing.add("C6", "1D-tanh", dimension=128, bias="none")
+    for end in ends:
+        drawing.connect(end, "C6", "convolution", map_bias=True)
+    drawing.add("out", "1D-softmax", dimension=3, bias="none")
+    drawing.connect("C6", "out", "full")
+    return drawing
+
+
+def test_the_3d_network_of_ji() -> None:
+    report = check(three_dimensional())
+    assert report.well_formed, report.diagnostics[:3]
+    assert (report.capsule_count, report.connection_count) == (88, 116)
+    assert (report.parameters, report.frozen_parameters, report.multiply_adds) == (295_458, 0, 15_171_624)
+    assert report.capsules["C6"].output.sizes == (128,)
+    assert "nn.Conv3d(1, 1, (3, 7, 7))" in source_of(report.network)
+
+
+def test_dilation_and_depthwise_kernels() -> None:
+    image = [[list(range(4 * i + 1, 4 * i + 5)) for i in range(4)]]
+    drawing = matrices((1, 4, 4), "identical", "convolution", kernels=1, kernel=2, dilation=2, bias="none")
+    same(run(drawing, image, x__y_weight=[1, 2, 3, 4]), [[[78, 88], [118, 128]]])
+    report = check(matrices((8, 6, 6), "relu", "convolution", kernel=3, same=True, depthwise=True, bias="none"))
+    assert (report.parameters, report.capsules["y"].output.sizes) == (72, (8, 6, 6))
+
+
+def test_a_gradient_is_what_the_neighbours_differ_by() -> None:
+    drawing = matrices((1, 2, 3), "identical", "hardwired", filter="gradient-x")
+    same(run(drawing, [[[1, 4, 9], [2, 2, 5]]]), [[[4, 8, -4], [2, 3, -2]]])

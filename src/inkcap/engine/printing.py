@@ -4,84 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from inkcap.engine import matrix_capsules, vectors, windows
+from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, WINDOW_FORMS, Printed, options, pair
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
 
 
-@dataclass(frozen=True)
-class Printed:
-    """An expression, and whether it needs brackets inside another."""
-
-    text: str
-    loose: bool = False
-
-    @property
-    def tight(self) -> str:
-        """The expression in brackets if it needs them."""
-        return f"({self.text})" if self.loose else self.text
-
-
-def _pair(values: Any) -> str:
-    first, *rest = values
-    return str(first) if all(value == first for value in rest) else str(tuple(values))
-
-
-def _options(step: Step, defaults: dict[str, Any]) -> str:
-    given = ((name, step.attributes[name]) for name, default in defaults.items() if step.attributes[name] != default)
-    return "".join(f", {name}={_pair(value) if isinstance(value, tuple) else value}" for name, value in given)
-
-
-CONVOLUTION_DEFAULTS: dict[str, Any] = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
-
-
 def _spread(weight: Printed, step: Step) -> str:
     axes = len(step.shape) - 1
     return f"{weight.tight}[:{', None' * axes}]" if step.attributes["per"] == "channel" and axes else weight.tight
-
-
-def _pool(kind: str, step: Step, x: Printed, more: str = "") -> Printed:
-    at = step.attributes
-    stride = "" if at["stride"] == at["window"] else f", stride={_pair(at['stride'])}"
-    padding = "" if not any(at["padding"]) else f", padding={_pair(at['padding'])}"
-    ceil = ", ceil_mode=True" if at["edge"] == "ceil" else ""
-    return Printed(f"F.{kind}_pool{_over(step)}({x.text}, {_pair(at['window'])}{stride}{padding}{ceil}{more})")
-
-
-def _over(step: Step) -> str:
-    """Print over how many axes something slides."""
-    return f"{len(step.shape) - 1}d"
-
-
-def _mean(step: Step, x: Printed) -> Printed:
-    counts = step.attributes["count_padding"] or not any(step.attributes["padding"])
-    return _pool("avg", step, x, "" if counts else ", count_include_pad=False")
-
-
-def _bins(kind: str, step: Step, x: Printed) -> Printed:
-    return Printed(f"F.adaptive_{kind}_pool{_over(step)}({x.text}, {_pair(step.attributes['bins'])})")
-
-
-def _block(step: Step, x: Printed) -> Printed:
-    at = step.attributes
-    spans = [
-        f"{first or ''}:{first + size}" if size is not None else ":"
-        for first, size in zip(at["first"], at["sizes"], strict=True)
-    ]
-    cut = next(i for i, span in enumerate(spans) if span != ":")
-    return Printed(f"{x.tight}[{', '.join(['...' if cut else ':', *spans[cut:]])}]")
-
-
-def _pad(step: Step, x: Printed) -> Printed:
-    # torch pads the last axis first, and leaves alone what is not named.
-    pairs = list(zip(step.attributes["before"], step.attributes["after"], strict=True))
-    while len(pairs) > 1 and pairs[0] == (0, 0):
-        pairs.pop(0)
-    return Printed(f"F.pad({x.text}, ({', '.join(str(n) for pair in reversed(pairs) for n in pair)}))")
 
 
 def _reshape(step: Step, x: Printed) -> Printed:
@@ -146,16 +80,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "bias": lambda step, v: Printed(f"{v[0].text} + {_spread(v[1], step)}", loose=True),
     "scale": lambda step, v: Printed(f"{_spread(v[1], step)} * {v[0].tight}", loose=True),
     "matmul": lambda step, v: Printed(f"F.linear({v[1].text}, {v[0].text})"),
-    "convolve": lambda step, v: Printed(f"F.conv2d({v[0].text}, {v[1].text}{_options(step, CONVOLUTION_DEFAULTS)})"),
     "flip": lambda step, v: Printed(f"{v[0].tight}.flip({tuple(range(-step.attributes['axes'], 0))})"),
-    "window_max": lambda step, v: _pool("max", step, v[0]),
-    "window_sum": lambda step, v: _pool("avg", step, v[0], ", divisor_override=1"),
-    "window_mean": lambda step, v: _mean(step, v[0]),
-    "bins_max": lambda step, v: _bins("max", step, v[0]),
-    "bins_mean": lambda step, v: _bins("avg", step, v[0]),
-    "block": lambda step, v: _block(step, v[0]),
-    "pad": lambda step, v: _pad(step, v[0]),
-    "root": lambda step, v: Printed(f"root({v[0].text})"),
     "reshape": lambda step, v: _reshape(step, v[0]),
     "take": lambda step, v: Printed(f"{v[0].tight}[..., {v[1].text}]"),
     "place": lambda step, v: _place(step, *v),
@@ -195,6 +120,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "class_vote": _call,
     "em_coefficients": _call,
     "em_parents": _call,
+    **WINDOW_FORMS,
 }
 
 
@@ -308,8 +234,8 @@ class _Printer:
             if step.target in self.lowered.aliases or step.target in self.lowered.inside:
                 continue
             layer = self.lowered.layers.get(step.target)
-            # What is placed is written three times: it gets a line of its own.
-            times = 3 if step.operation.name == "place" else 1
+            # What is written several times gets a line of its own.
+            times = {"place": 3, "difference": 2}.get(step.operation.name, 1)
             for argument in step.arguments if layer is None else (layer.argument,):
                 uses[argument] = uses.get(argument, 0) + times
         return uses
@@ -382,6 +308,6 @@ def _print_layer(layer: Layer) -> str:
     if layer.kind == "Linear":
         return f"nn.Linear({weight[1]}, {weight[0]}{bias}{dtype})"
     kernels, depth, *kernel = weight
-    options = _options(step, CONVOLUTION_DEFAULTS)
+    stated = options(step, CONVOLUTION_DEFAULTS)
     channels = depth * step.attributes["groups"]
-    return f"nn.Conv2d({channels}, {kernels}, {_pair(kernel)}{options}{bias}{dtype})"
+    return f"nn.{layer.kind}({channels}, {kernels}, {pair(kernel)}{stated}{bias}{dtype})"

@@ -96,6 +96,18 @@ def _block(x: Array, at: Attributes) -> Array:
     return x[(slice(None), *(slice(first, length if size is None else first + size) for length, first, size in axes))]
 
 
+def _place_kernels(w: Array, at: Attributes) -> Array:
+    result = np.zeros((at["kernels"], at["channels"], *w.shape[1:]), w.dtype)
+    for kernel, pair in zip(w, at["index"], strict=True):
+        result[divmod(pair, at["channels"])] = kernel
+    return result
+
+
+def _difference(x: Array, axis: int, apart: int) -> Array:
+    places: Array = np.arange(int(x.shape[axis]) - apart)
+    return np.take(x, places + apart, axis) - np.take(x, places, axis)
+
+
 WINDOW_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "convolve": lambda v, at: _convolve(v[0], v[1], at),
     "window_max": lambda v, at: _by_window(v[0], at, lambda block, _: block.max(_over(block))),
@@ -105,5 +117,8 @@ WINDOW_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "bins_mean": lambda v, at: _by_bins(v[0], at["bins"], lambda block: block.mean(_over(block))),
     "block": lambda v, at: _block(v[0], at),
     "pad": lambda v, at: np.pad(v[0], ((0, 0), *zip(at["before"], at["after"], strict=True))),
+    "place_kernels": lambda v, at: _place_kernels(v[0], at),
+    "total": lambda v, at: v[0].sum(-1),
+    "difference": lambda v, at: _difference(v[0], at["axis"], at["apart"]),
     "root": lambda v, at: np.sqrt(v[0]),
 }

@@ -110,6 +110,28 @@ def _pad_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> t
     return (g[_spans({"first": at["before"], "sizes": v[0].shape[1:]})],)
 
 
+def _place_kernels(w: Tensor, at: Attributes) -> Tensor:
+    kernels, channels = at["kernels"], at["channels"]
+    index = torch.tensor(at["index"], dtype=torch.int64, device=w.device)
+    whole = w.new_zeros((kernels * channels, *w.shape[1:])).index_copy(0, index, w)
+    return whole.reshape(kernels, channels, *w.shape[1:])
+
+
+def _difference_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    axis: int = at["axis"]
+    by_x = torch.zeros_like(v[0])
+    by_x.narrow(axis, at["apart"], g.shape[axis]).copy_(g)
+    by_x.narrow(axis, 0, g.shape[axis]).sub_(g)
+    return (by_x,)
+
+
+def _difference(x: Tensor, at: Attributes) -> Tensor:
+    axis: int = at["axis"]
+    apart: int = at["apart"]
+    count = x.shape[axis] - apart
+    return x.narrow(axis, apart, count) - x.narrow(axis, 0, count)
+
+
 CALLS: dict[str, tuple[Compute, Product]] = {
     "convolve": (_convolve, _convolve_product),
     "window_max": (lambda v, at: _max(v[0], at)[0], lambda v, y, g, at: _to_chosen(v[0], _max(v[0], at)[1], g)),
@@ -122,6 +144,12 @@ CALLS: dict[str, tuple[Compute, Product]] = {
     "bins_mean": (_bins_mean, _bins_mean_product),
     "block": (lambda v, at: v[0][_spans(at)], _block_product),
     "pad": (lambda v, at: _pad(v[0], at), _pad_product),
+    "place_kernels": (
+        lambda v, at: _place_kernels(v[0], at),
+        lambda v, y, g, at: (g.flatten(0, 1)[list(at["index"])],),
+    ),
+    "total": (lambda v, at: v[0].sum(-1), lambda v, y, g, at: (g.unsqueeze(-1).expand_as(v[0]),)),
+    "difference": (lambda v, at: _difference(v[0], at), _difference_product),
     "root": (lambda v, at: root(v[0]), _root_product),
 }
 """The call of each operation, and its vector-Jacobian product."""

@@ -79,7 +79,9 @@ def window_count(size: Size, window: Size, stride: Size, padding: Size, dilation
     return room // stride + 1
 
 
-def _convolve(x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Shape, groups: Size) -> Shape:
+def _convolve(
+    x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Shape, groups: Size, pairs: Size | None = None
+) -> Shape:
     if isinstance(x[0], int) and isinstance(groups, int) and isinstance(w[1], int) and w[1] * groups != x[0]:
         raise ShapeError(f"kernels of {w[1]}·{groups} channels cannot weigh {x[0]} channels")
     axes = zip(x[1:], w[2:], stride, padding, dilation, strict=True)
@@ -87,7 +89,10 @@ def _convolve(x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Sh
 
 
 def _convolve_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
-    return product(_convolve(x, w, **attributes)[1:]) * product(w)
+    # Of a kernel that a table fills, only the listed pairs of channels are multiplied.
+    pairs = attributes.get("pairs")
+    weights = product(w) if pairs is None else pairs * product(w[2:])
+    return product(_convolve(x, w, **attributes)[1:]) * weights
 
 
 def _windows(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str, **_: Any) -> Shape:
@@ -155,6 +160,22 @@ def _place(x: Shape, *, index: Sequence[int], size: Size) -> Shape:
         raise ShapeError(f"{x[-1]} numbers need as many places, not {len(index)}")
     _index_within(index, size, "there is no place number")
     return (*x[:-1], size)
+
+
+def _place_kernels(w: Shape, *, index: Sequence[int], kernels: Size, channels: Size) -> Shape:
+    _index_within(index, kernels * channels, "there is no pair number")
+    return (kernels, channels, *w[1:])
+
+
+def _total(x: Shape) -> Shape:
+    return x[:-1]
+
+
+def _difference(x: Shape, *, axis: int, apart: int) -> Shape:
+    size = x[axis] - apart
+    if isinstance(size, int) and size < 1:
+        raise ShapeError(f"{show_shape(x)} has no two numbers {apart} apart along the axis")
+    return tuple(size if i == axis + len(x) else old for i, old in enumerate(x))
 
 
 def _equal(x: Shape, y: Shape) -> Shape:
@@ -284,6 +305,11 @@ root = _operation("root", "√x; its slope at zero is zero", shape=_same, elemen
 reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
 take = _operation("take", "the numbers at some places of the last axis", shape=_take)
 place = _operation("place", "each number added at its place of a last axis of zeros", shape=_place)
+place_kernels = _operation(
+    "place_kernels", "kernels at their pairs of channels, zeros where there is none", shape=_place_kernels
+)
+total = _operation("total", "the sum along the last axis", shape=_total)
+difference = _operation("difference", "what numbers some places apart along an axis differ by", shape=_difference)
 relu = _operation("relu", "max(0, x)", shape=_same, elementwise=True)
 sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
 tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
@@ -349,6 +375,7 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "channels",
     "block",
     "pad",
+    "difference",
 }
 
 

@@ -10,7 +10,7 @@ from inkcap.operations import Step
 from inkcap.program.naming import Identifiers
 from inkcap.program.program import Program, WornPart
 
-LayerKind = Literal["Conv2d", "Linear", "part"]
+LayerKind = Literal["Conv2d", "Conv3d", "Linear", "part"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
         weight = step.arguments[0 if step.operation.name == "matmul" else 1]
         if weight in weight_of and len(users[weight]) == 1:
             owner = program.owners[step.target]
-            kind = "Linear" if step.operation.name == "matmul" else "Conv2d"
+            kind = "Linear" if step.operation.name == "matmul" else "Conv3d" if len(step.shape) == 4 else "Conv2d"
             alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
             name = identifiers.fresh(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
             argument = step.arguments[1 if kind == "Linear" else 0]
@@ -129,7 +129,7 @@ def _merge_bias(
     value = total
     while len(users[value]) == 1:
         layer = lowered.layers.get(value)
-        if layer is not None and _takes_bias(layer, step) and len(users[bias]) == 1:
+        if layer is not None and _takes_bias(layer, step) and bias in weight_of and len(users[bias]) == 1:
             lowered.layers[value] = replace(layer, held={**layer.held, "bias": weight_of[bias]})
             lowered.aliases[step.target] = total
             return

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape, product
 from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.convolution_problems import find_problem
 from inkcap.symbols.symbol import (
     INITIALISER_ATTRIBUTE,
     WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
-    Problem,
     Refusal,
     Sample,
     Weight,
@@ -26,43 +25,64 @@ def convolution(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Slides k kernels of m×n over the back end and sums over its channels.
 
     ``flip`` turns the kernels by 180°: then it is the paper's convolution (Eq. 24); without it, it is the
-    cross-correlation that every framework computes.
+    cross-correlation that every framework computes. Kernels as large as the back end may give a vector.
     """
-    kernel = given["weight"]
+    kernel, kernels, table = given["weight"], attributes["kernels"], attributes["table"]
+    if table:
+        kernel = op.place_kernels(kernel, index=_listed(table, kernels), kernels=kernels, channels=y.shape[0])
     if attributes["flip"]:
-        kernel = op.flip(kernel, axes=2)
-    return op.convolve(
-        y,
-        kernel,
-        stride=attributes["stride"],
-        padding=attributes["padding"],
-        dilation=attributes["dilation"],
-        groups=attributes["groups"],
-    )
+        kernel = op.flip(kernel, axes=len(attributes["kernel"]))
+    places: dict[str, Any] = {name: attributes[name] for name in ("stride", "padding", "dilation", "groups")}
+    if table:
+        places["pairs"] = sum(table)
+    made = op.convolve(y, kernel, **places)
+    if attributes["vector"]:
+        made = op.reshape(made, shape=(kernels,))
+    # A bias for every pair of a kernel and a map that it sees; what enters the sum is theirs.
+    return op.bias(made, op.total(given["shift"]), per="element") if attributes["map_bias"] else made
+
+
+def _listed(table: tuple[int, ...], kernels: int) -> tuple[int, ...]:
+    """Give the places of the listed pairs in a kernel, kernel by kernel, from a table that goes channel by channel."""
+    channels = len(table) // kernels
+    return tuple(k * channels + c for k in range(kernels) for c in range(channels) if table[c * kernels + k])
 
 
 def _weights(back: Shape, attributes: Attributes) -> Mapping[str, Weight]:
-    groups = attributes["groups"]
-    kernel = attributes["kernel"]
-    shape = (attributes["kernels"], back[0] // groups, *kernel)
-    return {"weight": Weight(shape, product(shape[1:]), attributes["kernels"] // groups * product(kernel))}
+    groups, kernels, kernel, table = (attributes[name] for name in ("groups", "kernels", "kernel", "table"))
+    seen = product((back[0] // groups, *kernel))
+    shape: Shape = (kernels, back[0] // groups, *kernel)
+    if table:
+        shape, seen = (sum(table), *kernel), max(sum(table) // kernels, 1) * product(kernel)
+    weights = {"weight": Weight(shape, seen, kernels // groups * product(kernel))}
+    if attributes["map_bias"]:
+        maps = back[0] * (kernel[0] if len(kernel) == 3 else 1)
+        weights["shift"] = Weight((kernels, maps), seen, 1)
+    return weights
 
 
 def _solve(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
     found: dict[str, Any] = {}
-    if attributes["kernels"] is None and front[0] is not None:
-        found["kernels"] = front[0]
+    if attributes["vector"] is None:
+        found["vector"] = len(front) == 1
     if attributes["channels"] is None and back[0] is not None:
         found["channels"] = back[0]
+    if attributes["depthwise"] and back[0] is not None and attributes["groups"] != back[0]:
+        found["groups"] = back[0]
+    if attributes["kernels"] is None:
+        several = front[0] if front[0] is not None else back[0] if attributes["depthwise"] else None
+        found |= {} if several is None else {"kernels": several}
     if attributes["kernel"] is None:
-        sizes = [
-            _kernel_size(size, count, s, p, d)
-            for size, count, s, p, d in zip(
-                back[1:], front[1:], attributes["stride"], attributes["padding"], attributes["dilation"], strict=True
-            )
-        ]
+        places = zip(*(attributes[name] for name in ("stride", "padding", "dilation")), strict=True)
+        counts = front[1:] if len(front) > 1 else (1,) * len(back[1:])
+        strides = ((1, *rest) if len(front) == 1 else (s, *rest) for s, *rest in places)
+        ends = zip(back[1:], counts, strides, strict=True)
+        sizes = [_kernel_size(size, count, *place) for size, count, place in ends]
         if all(size is not None for size in sizes):
             found["kernel"] = tuple(sizes)
+    elif attributes["same"]:
+        around = tuple(d * (m - 1) // 2 for m, d in zip(attributes["kernel"], attributes["dilation"], strict=True))
+        found |= {} if attributes["padding"] == around else {"padding": around}
     return found
 
 
@@ -75,10 +95,11 @@ def _kernel_size(size: int | None, count: int | None, stride: int, padding: int,
 
 
 def _back(front: PartialShape, attributes: Attributes) -> PartialShape:
-    if attributes["kernel"] is None:
-        return (attributes["channels"], None, None)
+    axes_count = len(attributes["stride"])
+    if attributes["kernel"] is None or (attributes["same"] and len(front) == 1):
+        return (attributes["channels"], *(None,) * axes_count)
     axes = zip(
-        front[1:],
+        front[1:] if len(front) > 1 else (1,) * axes_count,
         attributes["kernel"],
         attributes["stride"],
         attributes["padding"],
@@ -89,70 +110,36 @@ def _back(front: PartialShape, attributes: Attributes) -> PartialShape:
     return (attributes["channels"], *sizes)
 
 
-def _problem(shape: Shape, attributes: Attributes) -> Problem | None:
-    channels, groups, kernels = shape[0], attributes["groups"], attributes["kernels"]
-    if isinstance(channels, int) and attributes["channels"] not in (None, channels):
-        return Problem(
-            "structure-mismatch",
-            f"the kernels are stated to have {attributes['channels']} channels, the back end has {channels}; "
-            f"set channels to {channels} or leave it empty",
-            {"channels": attributes["channels"], "back end": channels},
-            {"channels": channels},
-        )
-    for what, number in (("channels of the back end", channels), ("kernels", kernels)):
-        if isinstance(number, int) and number % groups:
-            fitting = math.gcd(math.gcd(cast("int", channels), kernels), groups)
-            return Problem(
-                "groups-do-not-divide",
-                f"the {number} {what} do not divide into {groups} groups; {fitting} would do",
-                {"groups": groups, "channels": channels, "kernels": kernels},
-                {"groups": fitting},
-            )
-    return _unused_border(shape, attributes)
-
-
-def _unused_border(shape: Shape, attributes: Attributes) -> Problem | None:
-    axes = zip(
-        ("rows", "columns"),
-        shape[1:],
-        attributes["kernel"],
-        attributes["stride"],
-        attributes["padding"],
-        attributes["dilation"],
-        strict=True,
-    )
-    for name, size, m, s, p, d in axes:
-        room = size + 2 * p - d * (m - 1) - 1
-        if isinstance(room, int) and room >= 0 and room % s:
-            return Problem(
-                "unused-border",
-                f"the last {room % s} {name} of the {size} are never under a kernel of {m} by steps of {s}",
-                {"size": size, "kernel": m, "stride": s, "unused": room % s},
-                severity="note",
-            )
-    return None
-
-
 CONVOLUTION = ConnectionSymbol(
     id="convolution",
     title="convolutional",
     mark="∗",
     formula="W ∗ Y",
-    ranks=((2, 2),),
+    ranks=((2, 2), (3, 3), (2, 1), (3, 1)),
     forward=convolution,
     weights=_weights,
     solve=_solve,
     back=_back,
-    problem=_problem,
+    problem=find_problem,
     attributes=(
         Attribute("kernels", "size", "Kernel number k: the channels of the front end.", letter="k"),
-        Attribute("kernel", "axes", "Kernel height m and width n.", letter="m×n"),
+        Attribute("kernel", "axes", "Kernel height m and width n, a depth before them.", letter="m×n", axes=0),
         Attribute("channels", "size", "Channel number d of the back end.", inferred=True, letter="d"),
-        Attribute("stride", "axes", "Stride s: steps from position to position.", default=(1, 1), letter="s"),
-        Attribute("padding", "axes", "Zeros added around the back end.", default=(0, 0), minimum=0),
-        Attribute("dilation", "axes", "Distance between the numbers under a kernel.", default=(1, 1)),
+        Attribute("stride", "axes", "Stride s: steps from position to position.", default=1, letter="s", axes=0),
+        Attribute("padding", "axes", "Zeros added around the back end.", default=0, minimum=0, axes=0),
+        Attribute("same", "flag", "Padding that keeps the size where the stride is 1.", default=False),
+        Attribute("dilation", "axes", "Distance between the numbers under a kernel.", default=1, axes=0),
         Attribute("groups", "size", "Groups of channels that are convolved apart.", default=1),
+        Attribute("depthwise", "flag", "Every channel is a group of its own.", default=False),
+        Attribute(
+            "table",
+            "list",
+            "Which kernel sees which channel, 1 or 0, channel by channel: only those pairs have weights.",
+            inferred=True,
+        ),
         Attribute("flip", "flag", "Turn kernels by 180° (the paper's ∗) before sliding them.", default=False),
+        Attribute("vector", "flag", "The kernels are as large as the back end and give a vector.", inferred=True),
+        Attribute("map_bias", "flag", "A bias for every map that a kernel sees, into a vector.", default=False),
         INITIALISER_ATTRIBUTE,
         *WEIGHT_ATTRIBUTES,
     ),
@@ -161,14 +148,25 @@ CONVOLUTION = ConnectionSymbol(
         Sample({"kernels": 2, "kernel": (2, 2), "flip": True}, (2, 3, 3)),
         Sample({"kernels": 4, "kernel": (3, 3), "stride": (2, 1), "padding": (1, 2), "groups": 2}, (2, 5, 4)),
         Sample({"kernels": 2, "kernel": (2, 2), "dilation": (2, 1), "stride": (2, 2)}, (1, 6, 5)),
+        Sample({"kernels": 2, "kernel": (2, 1, 2), "stride": (1, 1, 2), "padding": (1, 0, 0)}, (2, 2, 2, 3)),
+        Sample({"kernels": 1, "kernel": 2, "flip": True}, (1, 2, 3, 2)),
+        Sample({"kernel": 3, "same": True, "depthwise": True}, (2, 3, 2)),
+        Sample({"kernels": 3, "kernel": 2, "table": (1, 0, 1, 0, 1, 1)}, (2, 3, 3)),
+        Sample({"kernels": 2, "map_bias": True}, (1, 2, 2, 2), front=(2,)),
+        Sample({}, (2, 2, 3), front=(3,)),
     ),
     refusals=(
         Refusal({"kernels": 2, "kernel": (6, 2)}, (1, 5, 5), "window-too-large"),
+        Refusal({"kernels": 2, "kernel": (2, 2)}, (1, 3, 5, 5), "structure-mismatch"),
         Refusal({"kernels": 3, "kernel": (2, 2), "groups": 2}, (2, 5, 5), "groups-do-not-divide"),
         Refusal({"kernels": 2, "kernel": (2, 2), "channels": 3}, (2, 5, 5), "structure-mismatch"),
         Refusal({"kernels": 2}, (2, 5, 5), "missing-attribute"),
-        Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "rank-mismatch", front_rank=1),
+        Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "structure-mismatch", front_rank=1),
+        Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "rank-mismatch", front_rank=3),
         Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "structure-mismatch", front=(2, 5, 5)),
+        Refusal({"kernels": 2, "kernel": 2, "same": True}, (2, 5, 5), "attributes-clash"),
+        Refusal({"kernels": 2, "kernel": 3, "map_bias": True}, (2, 5, 5), "attributes-clash"),
+        Refusal({"kernels": 2, "kernel": 3, "table": (1, 1, 1)}, (2, 5, 5), "structure-mismatch"),
         Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "not-floating", dtype="int64"),
     ),
 )
