@@ -20,7 +20,7 @@ NOT_DRAWN = {
     "lenet5_1998", "alexnet_two_tower_2012", "alexnet_caffe_groups", "alexnet_nogroups", "googlenet_caffe_main",
     "googlenet_caffe_aux", "sppnet_zf5", "fcn32s_vgg16_caffe", "fcn16s_vgg16_caffe", "fcn8s_vgg16_caffe",
     "fcn_resnet50_tv", "fcn_resnet101_tv", "faster_rcnn_vgg16_caffe", "faster_rcnn_r50_fpn_tv",
-    "mask_rcnn_r50_fpn_tv", "yolov1_paper", "yolov1_darknet_cfg", "ssd300_tv_coco91", "ssd300_voc21", "3dcnn_ji",
+    "mask_rcnn_r50_fpn_tv", "yolov1_paper", "yolov1_darknet_cfg", "ssd300_tv_coco91", "ssd300_voc21",
     "capsnet_sabour_tfcode", "facenet_nn1", "facenet_nn2",
 }  # fmt: skip
 """Rows of networks that are not drawn yet."""

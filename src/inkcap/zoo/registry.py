@@ -22,6 +22,7 @@ from inkcap.zoo import (
     resnet,
     squeezenet,
     vgg,
+    video,
 )
 from inkcap.zoo.record import KnownNetwork, Sizes
 
@@ -35,6 +36,7 @@ FAMILIES = (
     squeezenet,
     resnet,
     densenet,
+    video,
     capsule_networks,
     matrix_capsules,
     games,
