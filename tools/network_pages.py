@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from catalogue_pages import HEAD, table
 from inkcap.drawing import Capsule, Drawing, Edit, Group, Put, Use, draw_svg
 from inkcap.network import Report, check
 from inkcap.structures import show_shape
+from inkcap.theory import Graph
 from inkcap.zoo import NETWORKS, KnownNetwork, picture_of
 from inkcap.zoo.paper_figures import weight_text
 from inkcap.zoo.registry import show_sizes
 
 MOST_ACROSS = 9
-"""So many boxes go from left to right; more go from top to bottom, where a page has room."""
+"""So many boxes in a row go from left to right; more go from top to bottom, where a page has room."""
 MOST_ENTERING = 4
 """So many connections into one capsule are told one by one."""
 MOST_INSIDE = 14
@@ -52,9 +54,7 @@ def number(value: int) -> str:
 
 def _page(known: KnownNetwork, report: Report) -> dict[str, str]:
     drawn = report.drawn or report.drawing
-    boxes = len(drawn.capsules) + len(drawn.uses)
-    direction = "right" if boxes <= MOST_ACROSS else "down"
-    pictures = {f"networks/{known.name}.svg": picture_of(report, direction=direction) + "\n"}
+    pictures = {f"networks/{known.name}.svg": picture_of(report, direction=_direction(drawn)) + "\n"}
     whole = _Inside(report, "", tuple(drawn.capsules.values()), tuple(drawn.uses.values()))
     parts = [
         f"# {known.title[0].upper()}{known.title[1:]}\n\n{HEAD}\n{known.reference}\n",
@@ -66,14 +66,17 @@ def _page(known: KnownNetwork, report: Report) -> dict[str, str]:
         inside = _Inside(report, path, group.capsules, group.uses)
         arguments = f"Its arguments: {', '.join(group.arguments)}. " if group.arguments else ""
         parts.append(f"## Group `{group.id}`\n\n{arguments}As in `{path[:-1]}`:\n")
-        boxes = len(group.capsules) + len(group.uses)
-        if boxes <= MOST_INSIDE:
-            name = f"{known.name}-{group.id}.svg"
-            direction = "right" if boxes <= MOST_ACROSS else "down"
-            pictures[f"networks/{name}"] = draw_svg(_opened(group), direction=direction) + "\n"
+        if len(group.capsules) + len(group.uses) <= MOST_INSIDE:
+            name, opened = f"{known.name}-{group.id}.svg", _opened(group)
+            pictures[f"networks/{name}"] = draw_svg(opened, direction=_direction(opened)) + "\n"
             parts.append(f"![The group {group.id}]({name})\n")
         parts.append(inside.table(drawn, MOST_INSIDE))
     return {f"networks/{known.name}.md": "\n".join(parts), **pictures}
+
+
+def _direction(drawn: Drawing) -> Literal["right", "down"]:
+    ends = [(connection.back, connection.front) for connection in drawn.connections.values()]
+    return "right" if Graph.of((*drawn.capsules, *drawn.uses), ends).depth < MOST_ACROSS else "down"
 
 
 def _facts(known: KnownNetwork, report: Report) -> str:

@@ -17,13 +17,14 @@ GOLDEN = Path(__file__).with_name("golden.tsv")
 ROWS = {row["network"]: row for row in csv.DictReader(GOLDEN.read_text(encoding="utf-8").splitlines(), delimiter="\t")}
 
 NOT_DRAWN = {
-    "lenet5_1998", "alexnet_two_tower_2012", "alexnet_caffe_groups", "alexnet_nogroups", "googlenet_caffe_main",
-    "googlenet_caffe_aux", "sppnet_zf5", "fcn32s_vgg16_caffe", "fcn16s_vgg16_caffe", "fcn8s_vgg16_caffe",
-    "fcn_resnet50_tv", "fcn_resnet101_tv", "faster_rcnn_vgg16_caffe", "faster_rcnn_r50_fpn_tv",
-    "mask_rcnn_r50_fpn_tv", "yolov1_paper", "yolov1_darknet_cfg", "ssd300_tv_coco91", "ssd300_voc21",
-    "capsnet_sabour_tfcode", "facenet_nn1", "facenet_nn2",
+    "fcn32s_vgg16_caffe", "fcn16s_vgg16_caffe", "fcn8s_vgg16_caffe", "fcn_resnet50_tv", "fcn_resnet101_tv",
+    "faster_rcnn_vgg16_caffe", "faster_rcnn_r50_fpn_tv", "mask_rcnn_r50_fpn_tv", "yolov1_paper", "yolov1_darknet_cfg",
+    "ssd300_tv_coco91", "ssd300_voc21", "facenet_nn1", "facenet_nn2",
 }  # fmt: skip
 """Rows of networks that are not drawn yet."""
+
+DEVIATIONS = {"alphago2016_policy_k192": {"capsules": "15", "connections": "14"}}
+"""Where we draw it otherwise: a softmax over all positions is that of a vector, so that the map is reshaped first."""
 
 
 def test_every_known_row_has_its_network() -> None:
@@ -44,7 +45,7 @@ def test_a_network_has_its_known_numbers(name: str) -> None:
         "outputs": len(report.outputs),
         "kind": report.classification.kind,
     }
-    wanted = {key: ROWS[name][key] for key in found}
+    wanted = {key: ROWS[name][key] for key in found} | DEVIATIONS.get(name, {})
     assert {key: str(value) for key, value in found.items() if wanted[key] != "-"} == {
         key: value for key, value in wanted.items() if value != "-"
     }
@@ -72,22 +73,34 @@ def test_the_short_names_of_drawings_stay() -> None:
 
 @pytest.mark.parametrize("known", NETWORKS.values(), ids=lambda known: known.name)
 def test_classes_and_input_may_be_chosen_where_there_are_any(known) -> None:
+    chosen = {}
     if known.classes is not None:
-        report = check(draw(known.name, classes=known.classes + 1))
-        sizes = {report.capsules[id].output.elements for id in report.outputs}
-        # A network of matrix capsules gives a pose with every class.
-        assert any(size % (known.classes + 1) == 0 for size in sizes)
+        chosen["classes"] = known.classes + 1
     else:
         with pytest.raises(InkcapError, match="no number of classes"):
             draw(known.name, classes=3)
     if known.input is not None:
-        again = draw(known.name, input=known.input)
-        assert again == draw(known.name)
-        more = draw(known.name, input=(*known.input[:-1], known.input[-1] + 1))
-        assert check(more).parameters > check(again).parameters
+        chosen["input"] = (*known.input[:-1], known.input[-1] + 1)
     else:
         with pytest.raises(InkcapError, match="no size of the input"):
             draw(known.name, input=(32, 32, 3))
+    if not chosen:
+        return
+    report = check(draw(known.name, **chosen))
+    if known.classes is not None:
+        sizes = {report.capsules[id].output.elements for id in report.outputs}
+        # A network of matrix capsules gives a pose with every class.
+        assert any(size % chosen["classes"] == 0 for size in sizes)
+    if known.input is not None:
+        entered = {report.capsules[id].output.sizes for id in report.inputs}
+        first, *sides = chosen["input"][-1:] + chosen["input"][:-1]
+        assert (first, *sides) in entered
+
+
+@pytest.mark.parametrize("known", NETWORKS.values(), ids=lambda known: known.name)
+def test_what_is_chosen_as_it_is_changes_nothing(known) -> None:
+    chosen = {"classes": known.classes, "input": known.input}
+    assert known.draw(**{key: value for key, value in chosen.items() if value is not None}) == known.draw()
 
 
 def test_an_input_that_is_too_small_is_told_with_one_that_would_do() -> None:

@@ -45,8 +45,7 @@ def loss_of(module, network: Network, inputs, targets) -> torch.Tensor:
     total = torch.zeros((), dtype=torch.float64)
     for id, output in zip(network.outputs, outputs, strict=True):
         if network.capsules[id].symbol == "softmax":
-            # All positions of a board compete, and so do the classes of a vector.
-            total = total + functional.cross_entropy(output.flatten(1), targets[id].flatten(1).softmax(1))
+            total = total + functional.cross_entropy(output, targets[id].softmax(1))
         else:
             total = total + functional.mse_loss(output, targets[id])
     return total

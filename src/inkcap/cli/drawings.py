@@ -187,6 +187,7 @@ def new(
 ) -> None:
     """Make a new drawing in this folder, from a known network: NAME itself if it is one, else the MLP of Figure 20."""
     from inkcap.drawing import SUFFIX, Drawing, DrawingError, Edit, Meta, Put, save_drawing
+    from inkcap.network import check as check_drawing
     from inkcap.zoo import draw
 
     chosen = start or (name if name in NAMES else "mlp")
@@ -201,7 +202,8 @@ def new(
     if stem not in NAMES:
         drawing.apply(Edit("name", (Put(Meta(stem, drawing.dtype)),)))
     save_drawing(drawing, path)
-    say(f"wrote {path} ({chosen}: {len(drawing.capsules)} capsules, {len(drawing.connections)} connections)")
+    report = check_drawing(drawing)
+    say(f"wrote {path} ({chosen}: {report.capsule_count} capsules, {report.connection_count} connections)")
     close = [] if start or chosen == stem else get_close_matches(stem, NAMES, 1, 0.8)
     if close and close[0] != chosen:
         say(f"there is a network {close[0]}: 'inkcap new {close[0]}' starts from it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
@@ -125,6 +126,11 @@ WEIRD_TRICK = Reference("Krizhevsky", 2014, "One Weird Trick for Parallelizing C
 
 
 NETWORKS = (
+    KnownNetwork(
+        "alexnet_two_tower_2012", "AlexNet of two towers", KRIZHEVSKY, alexnet_two_towers, IMAGES, 1000, ("alexnet",)
+    ),
+    KnownNetwork("alexnet_caffe_groups", "AlexNet of Caffe", KRIZHEVSKY, partial(alexnet, 2), IMAGES, 1000),
+    KnownNetwork("alexnet_nogroups", "AlexNet without groups", KRIZHEVSKY, partial(alexnet, 1), IMAGES, 1000),
     KnownNetwork(
         "alexnet_torchvision", "AlexNet of torchvision", WEIRD_TRICK, alexnet_torchvision, (224, 224, 3), 1000
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 from inkcap.drawing import Drawing
@@ -15,12 +16,14 @@ def capsnet(
     decoder: tuple[int, int] = (512, 1024),
     name: str = "CapsNet",
     *,
+    biased: bool = False,
     classes: int = 10,
     input: Sizes = (28, 28, 1),
 ) -> Drawing:
     """The network of Sabour, Frosst and Hinton (2017): capsules of 8 numbers vote for ten of 16, and a decoder.
 
-    The decoder sees the capsule of the label, or the longest one, and draws the image anew.
+    The decoder sees the capsule of the label, or the longest one, and draws the image anew. ``biased`` adds the
+    biases of the ten capsules that the authors' code has and their paper has not.
     """
     drawing = Drawing(name)
     add_data(drawing, "image", input)
@@ -29,6 +32,8 @@ def capsnet(
     drawing.add("PrimaryCaps", "2D-squash")
     drawing.connect("PrimaryConv", "PrimaryCaps", "reshaping", atoms=8)
     drawing.then("DigitCaps", "2D-routing", "vote", parents=classes, atoms=16)
+    if biased:
+        drawing.change("DigitCaps", biased=True)
     drawing.then("length", "2D-length", "transfer")
     drawing.add("label", "1D-data", dimension=classes)
     drawing.add("mask", "2D-mask")
@@ -50,5 +55,13 @@ SABOUR = Reference("Sabour, Frosst and Hinton", 2017, "Dynamic Routing Between C
 
 NETWORKS = (
     KnownNetwork("capsnet_sabour", "CapsNet with routing by agreement", SABOUR, capsnet, (28, 28, 1), 10, ("capsnet",)),
+    KnownNetwork(
+        "capsnet_sabour_tfcode",
+        "CapsNet of its authors' code, with biases",
+        SABOUR,
+        partial(capsnet, name="CapsNet with biases", biased=True),
+        (28, 28, 1),
+        10,
+    ),
     KnownNetwork("capsnet-digits", "CapsNet for the digits of 8×8", SABOUR, capsnet_for_digits, (8, 8, 1), 10),
 )

@@ -120,7 +120,7 @@ def _stem(drawing: Drawing, normalised: bool, input: Sizes, shrink: int) -> str:
 
 def _networks() -> Iterator[KnownNetwork]:
     paper = Reference("Szegedy and others", 2014, "Going Deeper with Convolutions")
-    for normalised in (True,):
+    for normalised in (False, True):
         for heads in (False, True):
             name = f"googlenet_{'tv' if normalised else 'caffe'}_{'aux' if heads else 'main'}"
             title = f"GoogLeNet of {'torchvision' if normalised else 'Caffe'}{', three heads' if heads else ''}"

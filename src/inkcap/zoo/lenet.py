@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.zoo.perceptrons import LI_SHAN
 from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
 
 DIGITS: Sizes = (28, 28, 1)
+TABLE = (
+    "1000111001111011",
+    "1100011100111101",
+    "1110001110010111",
+    "0111001111001011",
+    "0011100111101101",
+    "0001110011110111",
+)
+"""Which of the six maps of S2 (rows) each of the sixteen maps of C3 (columns) sees."""
 
 
 def cnn_figure_2(classes: int = 10, input: Sizes = DIGITS) -> Drawing:
@@ -55,6 +65,23 @@ def lenet_of_caffe(classes: int = 10, input: Sizes = DIGITS) -> Drawing:
     return lenet_figure_21(k=20, k2=50, g=500, name="LeNet of Caffe", after="identical", classes=classes, input=input)
 
 
+def lenet_5(classes: int = 10, input: Sizes = (32, 32, 1)) -> Drawing:
+    """LeNet-5 of 1998: sums with coefficients, C3 that sees some maps of S2 by a table, and distances to codes."""
+    drawing = Drawing("LeNet-5")
+    squashed: dict[str, Any] = {"amplitude": 1.7159, "steepness": 2 / 3}
+    pairs = [int(mark) for row in TABLE for mark in row]
+    add_data(drawing, "in", input)
+    drawing.then("C1", "2D-tanh", "convolution", kernels=6, kernel=5, **squashed)
+    drawing.then("S2", "2D-tanh", "subsampling", window=2, **squashed)
+    drawing.then("C3", "2D-tanh", "convolution", kernels=16, kernel=5, table=pairs, **squashed)
+    drawing.then("S4", "2D-tanh", "subsampling", window=2, **squashed)
+    drawing.then("C5", "2D-tanh", "convolution", kernels=120, kernel=5, **squashed)
+    drawing.then("f", "1D-identical", "reshaping")
+    drawing.then("F6", "1D-tanh", "full", dimension=84, **squashed)
+    drawing.then("OUT", "1D-identical", "codes", height=classes, bias="none")
+    return drawing
+
+
 def lenet_for_digits(classes: int = 10, input: Sizes = (8, 8, 1)) -> Drawing:
     """LeNet fitted to the 8×8 images of the digits: kernels 3×3, padded by one."""
     return lenet_figure_21(
@@ -79,6 +106,7 @@ NETWORKS = (
         )
         for g in (128, 512, 1024)
     ),
+    KnownNetwork("lenet5_1998", "LeNet-5 as first published", LECUN, lenet_5, (32, 32, 1), 10, ("lenet5",)),
     KnownNetwork("lenet_caffe", "LeNet of Caffe's example", CAFFE, lenet_of_caffe, DIGITS, 10, ("lenet-caffe",)),
     KnownNetwork("lenet-digits", "LeNet for the digits of 8×8", LECUN, lenet_for_digits, (8, 8, 1), 10),
 )

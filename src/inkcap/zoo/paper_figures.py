@@ -61,7 +61,8 @@ def picture_of(report: Report, theme: Theme = "light", *, opened: bool = False, 
 def weight_text(shape: Sequence[Any]) -> str:
     """Write the shape of a weight: ``32@5×5`` for kernels, ``512×1024`` for a matrix, nothing for a single number."""
     if len(shape) > 2:
-        return f"{shape[0]}@{'×'.join(map(str, shape[2:]))}"
+        # Kernels of a table are stored pair by pair, and have no axis of channels.
+        return f"{shape[0]}@{'×'.join(map(str, shape[2:] if len(shape) > 3 else shape[1:]))}"
     return "×".join(map(str, shape))
 
 
