@@ -25,6 +25,7 @@ from inkcap.recipes import recipe_schema
 from inkcap.symbols import CAPSULES, PARTS
 from inkcap.zoo import draw
 from network_pages import network_pages
+from symbol_pages import symbol_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -71,6 +72,7 @@ BROKEN = {
     "too-large": "draw mlp; change b dimension=2147483647; change c dimension=2147483647",
     "tie-mismatch": "draw mlp; change a dimension=6; connect a d full tie=t; connect a c full tie=t",
     "unused-border": "draw lenet; change a-b kernel=4 stride=5",
+    "bounds-in-disorder": "draw mlp; then h 1D-hard-tanh transfer low=4",
     "nothing-to-normalise": "draw mlp; wear b group-norm groups=6",
 }
 """Small broken drawings by rule, as calls of a drawing; the message of each is the example on the page."""
@@ -167,6 +169,7 @@ def pages() -> dict[str, str]:
     """Write every page and picture, by its path below the reference folder."""
     written = {
         "symbols.md": symbols_page(),
+        **symbol_pages(),
         "operations.md": operations_page(),
         "diagnostics.md": diagnostics_page(),
         "command-line.md": command_line_page(),

@@ -63,25 +63,32 @@ def test_check_names_what_differs_and_what_is_left_over(
     assert files(tmp_path) == {"a.md": "a\n", "glyphs/b.svg": "b\n"}
 
 
-def test_every_symbol_has_its_section_and_its_pictures() -> None:
-    sections = re.findall(r"^### `(.+)`$", page("symbols.md"), re.MULTILINE)
-    assert sections == [*CAPSULES, *CONNECTIONS, *PARTS]
+def test_every_symbol_has_its_page_and_its_pictures() -> None:
+    listed = re.findall(r"\[`(.+?)`\]\(symbols/(.+?)\.md\)", page("symbols.md"))
+    assert listed == [(id, id) for id in (*CAPSULES, *CONNECTIONS, *PARTS)]
+    assert len(set(listed)) == len(listed), "pages are named by ids, so no two symbols may share one"
+    assert {path.stem for path in (REFERENCE / "symbols").glob("*.md")} == {id for id, _ in listed}
     for symbol in CAPSULES.values():
         for rank in symbol.ranks:
             picture = page(f"glyphs/{symbol.id}-{rank}.svg")
             assert symbol.glyph.path in picture
             assert symbol.title_of(rank) in page("symbols.md")
+            assert f"![](../glyphs/{symbol.id}-{rank}.svg) {symbol.title_of(rank)}" in page(f"symbols/{symbol.id}.md")
 
 
 @pytest.mark.parametrize(
     "symbol", [*CAPSULES.values(), *CONNECTIONS.values(), *PARTS.values()], ids=lambda symbol: symbol.id
 )
 def test_every_attribute_of_a_symbol_is_told(symbol) -> None:
-    text = page("symbols.md")
     own = symbol.own_attributes if symbol.id in CAPSULES else symbol.attributes
-    section = text.split(f"### `{symbol.id}`\n")[1].split("\n### ")[0]
+    section = page(f"symbols/{symbol.id}.md")
     assert symbol.tooltip in section
     assert symbol.formula in section
+    assert page(f"symbols/{symbol.id}.svg").startswith("<svg")
+    for part in (f"![]({symbol.id}.svg)", "## In PyTorch\n\n```text\n", "## In ONNX\n\n"):
+        assert part in section
+    if symbol.id in CAPSULES:
+        assert {f"| `{port.name}` |" in section for port in symbol.ports if len(symbol.ports) > 1} <= {True}
     for attribute in own:
         assert f"| `{attribute.name}` |" in section
         assert attribute.help in section

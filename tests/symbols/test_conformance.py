@@ -146,9 +146,7 @@ def test_torch_is_the_numpy_reference(symbol, case, training) -> None:
     values = values_of(program)
     by_torch = run_on_torch(program.trace.steps, values)
     # Each library draws masks of its own: NumPy is given torch's.
-    masks = {
-        s.target: by_torch[s.target] for s in program.trace.steps if training and s.operation.name == "random_mask"
-    }
+    masks = {s.target: by_torch[s.target] for s in program.trace.steps if training and s.operation.drawn}
     by_numpy = run_on_numpy(program.trace.steps, {n: v.numpy() for n, v in (values | masks).items()})
     for step in program.trace.steps:
         np.testing.assert_allclose(by_torch[step.target].numpy(), by_numpy[step.target], rtol=1e-6, atol=1e-12)
@@ -182,7 +180,7 @@ def test_backward_is_autograd_is_differences(symbol, case, training) -> None:
     values = values_of(program)
     ends = [program.outputs["y"], *program.moved.values()]
     computed = run_on_torch(program.trace.steps, values)
-    masks = {s.target: computed[s.target] for s in program.trace.steps if s.operation.name == "random_mask"}
+    masks = {s.target: computed[s.target] for s in program.trace.steps if s.operation.drawn}
     generator = torch.Generator().manual_seed(1)
     slopes = {n: torch.randn(computed[n].shape, generator=generator, dtype=torch.float64) for n in ends}
 

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from inkcap.cli.output import number, say
-from inkcap.training import EndEvent, EpochEvent, Listener, StartEvent, StepEvent
+from inkcap.training import EndEvent, EpochEvent, Listener, PretrainingEvent, StartEvent, StepEvent
 
 
 @contextmanager
@@ -72,6 +72,10 @@ class Discreet(Listener):
         """Hand the start on."""
         self._tell(lambda inner: inner.on_start(event))
 
+    def on_pretraining(self, event: PretrainingEvent) -> None:
+        """Hand the epoch of pre-training on."""
+        self._tell(lambda inner: inner.on_pretraining(event))
+
     def on_step(self, event: StepEvent) -> None:
         """Hand the steps on."""
         self._tell(lambda inner: inner.on_step(event))
@@ -99,6 +103,11 @@ def _values(event: EpochEvent) -> str:
     return " · ".join(shown)
 
 
+def _pretraining(event: PretrainingEvent) -> str:
+    done = counted(event.epochs, "epoch")
+    return f"pre-trained layer {event.layer}/{event.layers} ({event.capsule}) for {done}: error {event.error:.4f}"
+
+
 class LineListener(Listener):
     """Prints one line an epoch."""
 
@@ -110,6 +119,11 @@ class LineListener(Listener):
         """Print what begins."""
         self.epochs = event.epochs
         say(_start(event))
+
+    def on_pretraining(self, event: PretrainingEvent) -> None:
+        """Print the error of a layer when it is trained."""
+        if event.epoch == event.epochs:
+            say(_pretraining(event))
 
     def on_epoch(self, event: EpochEvent) -> None:
         """Print the values of the epoch."""
@@ -130,6 +144,14 @@ class BarListener(Listener):
         self.start = event
         self.progress.console.print(_start(event), highlight=False)
         self.task = self.progress.add_task("epoch 1", total=event.epochs * event.steps_per_epoch, rate="")
+
+    def on_pretraining(self, event: PretrainingEvent) -> None:
+        """Say at the bar which layer is trained, and print its error when it is."""
+        if self.task is not None:
+            where = f"layer {event.layer}/{event.layers}, epoch {event.epoch}/{event.epochs}"
+            self.progress.update(self.task, description=f"pre-training {where} · error {event.error:.4f}")
+        if event.epoch == event.epochs:
+            self.progress.console.print(_pretraining(event), highlight=False)
 
     def on_step(self, event: StepEvent) -> None:
         """Move the bar."""

@@ -78,6 +78,7 @@ def train(
     init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
+    pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
     recipe: Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")] = None,
     workspace: WorkspaceOption = Path(),

@@ -158,11 +158,15 @@ def _start(weight: WeightRecord, generator: torch.Generator) -> Tensor:
     shape = weight.structure.sizes
     if weight.start is not None:
         return torch.full(shape, float(weight.start), dtype=torch.float64)
+    if weight.starts:
+        return torch.tensor(weight.starts, dtype=torch.float64).reshape(shape)
     uniform = torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1
     if weight.initialiser in ("uniform", "bias"):
         return uniform / math.sqrt(weight.fan_in)
     if weight.initialiser == "glorot":
         return uniform * math.sqrt(6 / (weight.fan_in + weight.fan_out))
+    if weight.initialiser == "signs":
+        return uniform.sign()
     if weight.initialiser in ("zeros", "ones"):
         return torch.full(shape, float(weight.initialiser == "ones"), dtype=torch.float64)
     deviation = math.sqrt(2 / weight.fan_in) if weight.initialiser == "he" else 0.01

@@ -130,7 +130,7 @@ def _check(network: Network) -> None:
 
 def _is_plain(capsule: CheckedCapsule) -> bool:
     """Tell whether a capsule computes element by element what a plain neuron computes, and wears nothing."""
-    return capsule.symbol in ELEMENTWISE and not capsule.parts
+    return capsule.symbol in ELEMENTWISE and not capsule.parts and capsule.record.is_plain(capsule.attributes)
 
 
 def _too_large(network: Network, count: str) -> ExpansionError:

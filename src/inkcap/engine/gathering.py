@@ -96,7 +96,7 @@ def _fill(name: str, weights: Mapping[str, Tensor], values: Array, number: Array
 
 def _read_drawn(network: Network, weights: Mapping[str, Tensor] | None) -> Neurons:
     for capsule in network.capsules.values():
-        if capsule.rank or capsule.symbol not in CODES:
+        if capsule.rank or capsule.symbol not in CODES or not capsule.record.is_plain(capsule.attributes):
             raise ContractionError(
                 f"the capsule {capsule.id} is no plain neuron but a {capsule.record.title_of(capsule.rank)}; contract "
                 "takes neurons and a plain block, as 'inkcap expand' makes them"

@@ -7,7 +7,7 @@ again in smaller steps, and left out if the kink stays inside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from inkcap.engine.backpropagation import Backpropagator
+from inkcap.engine.curves import chosen_side
+from inkcap.engine.rules import FLAT
 from inkcap.engine.torch_operations import TORCH
 from inkcap.network import Network
 from inkcap.operations import Step
@@ -24,7 +26,9 @@ from inkcap.symbols import MAIN_PORT, socket
 AUTOGRAD_TOLERANCE = 1e-9
 DIFFERENCE_TOLERANCE = 1e-5
 _STEPS = (1e-5, 1e-6, 1e-7)
-_KINKED = frozenset({"relu", "step", "window_max", "bins_max"})
+_KINKED = frozenset(
+    {"relu", "step", "window_max", "bins_max", "curve", "prelu", "piece_max", "maximum", "indicate", "largest"}
+)
 _SMALLEST = 1e-8
 _ROUNDING = 16 * torch.finfo(torch.float64).eps
 """How far two losses may be apart by rounding, for losses of size 1: a difference cannot tell less."""
@@ -159,7 +163,7 @@ class _Checker:
             computed[step.target] = made + moved[step.target] if step.target in moved else made
             changed.add(step.target)
             if step.operation.name in _KINKED:
-                pattern[step.target] = _chosen(step, arguments[0])
+                pattern[step.target] = _chosen(step, arguments)
         return computed, pattern
 
     def _loss(self, computed: Mapping[int, Tensor]) -> Tensor:
@@ -200,13 +204,17 @@ def _sizes(network: Network, id: str) -> tuple[int, ...]:
     return output.sizes
 
 
-def _chosen(step: Step, x: Tensor) -> Tensor:
+def _chosen(step: Step, arguments: Sequence[Tensor]) -> Tensor:
     """Tell on which side of its kinks an operation works: the open ReLUs, the places of the maxima."""
-    if step.operation.name not in ("window_max", "bins_max"):
-        return x > 0 if step.operation.name == "relu" else x >= 0
-    operation, at = TORCH[step.operation.name], step.attributes
-    made = operation.compute([x], at)
-    return operation.product([x], made, torch.ones_like(made), at)[0]
+    x, name, at = arguments[0], step.operation.name, step.attributes
+    if name == "curve":
+        return chosen_side(x, at)
+    if name == "maximum":
+        return x >= arguments[1]
+    if name in ("step", "relu", "prelu"):
+        return x >= at["threshold"] if name == "step" else x > 0
+    made = TORCH[name].compute(arguments, at)
+    return made if name in FLAT else TORCH[name].product(arguments, made, torch.ones_like(made), at)[0]
 
 
 def _worse(old: float, new: float) -> float:

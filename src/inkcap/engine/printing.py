@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from inkcap.engine import matrix_capsules, vectors, windows
-from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, WINDOW_FORMS, Printed, options, pair
+from inkcap.engine.functions import FUNCTION_FORMS, called_by
+from inkcap.engine.printed import Printed
+from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, WINDOW_FORMS, options, pair
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
@@ -87,7 +89,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "relu": lambda step, v: Printed(f"F.relu({v[0].text})"),
     "sigmoid": lambda step, v: Printed(f"torch.sigmoid({v[0].text})"),
     "tanh": lambda step, v: Printed(f"torch.tanh({v[0].text})"),
-    "step": lambda step, v: Printed(f"({v[0].tight} >= 0).to(torch.{step.dtype})"),
+    "step": lambda step, v: Printed(f"({v[0].tight} >= {step.attributes['threshold']}).to(torch.{step.dtype})"),
     "softmax": lambda step, v: Printed(f"F.softmax({v[0].text}, dim={step.attributes['axis']})"),
     "same": lambda step, v: v[0],
     "cast": lambda step, v: Printed(f"{v[0].tight}.to(torch.{step.attributes['dtype']})"),
@@ -121,6 +123,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "class_vote": _call,
     "em_coefficients": _call,
     "em_parents": _call,
+    **FUNCTION_FORMS,
     **WINDOW_FORMS,
 }
 
@@ -262,7 +265,7 @@ class _Printer:
 
 def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
     printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED}
-    return {f: None for step in lowered.steps for f in printed.get(step.operation.name, ())}
+    return {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
 
 
 def _sizes(step: Step) -> str:
@@ -304,6 +307,8 @@ def _print_layer(layer: Layer) -> str:
         part = layer.worn.part
         text = part.record.layer(layer.worn.argument.shape, part.attributes)
         return f"nn.{text[:-1]}{dtype if layer.held else ''})"
+    if layer.kind == "PReLU":
+        return f"nn.PReLU({layer.weight_shape[0]}{dtype})"
     bias = "" if "bias" in layer.held else ", bias=False"
     weight = layer.weight_shape
     if layer.kind == "Linear":

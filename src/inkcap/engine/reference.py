@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkcap.engine.functions import FUNCTIONS_REFERENCE
 from inkcap.engine.matrix_reference import MATRIX_REFERENCE
 from inkcap.engine.window_reference import WINDOW_REFERENCE
 
@@ -90,7 +91,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "relu": lambda v, at: np.maximum(v[0], 0),
     "sigmoid": lambda v, at: 1 / (1 + np.exp(-v[0])),
     "tanh": lambda v, at: np.tanh(v[0]),
-    "step": lambda v, at: (v[0] >= 0).astype(v[0].dtype),
+    "step": lambda v, at: (v[0] >= at["threshold"]).astype(v[0].dtype),
     "softmax": lambda v, at: _softmax(v[0], at["axis"]),
     "same": lambda v, at: v[0],
     "cast": lambda v, at: v[0].astype(at["dtype"]),
@@ -115,6 +116,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "combine": lambda v, at: np.einsum("zij,zijb->zjb", v[0], v[1])[:, None],
     "otherwise": lambda v, at: np.where((v[0] != 0).any(-1, keepdims=True), v[0], v[1]),
     "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],
+    **FUNCTIONS_REFERENCE,
     **WINDOW_REFERENCE,
     **MATRIX_REFERENCE,
 }

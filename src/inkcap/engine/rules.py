@@ -210,7 +210,7 @@ RULES: dict[str, Rule] = {
     "same": Rule(lambda page, c: c.arguments[0], _through),
 }
 
-FLAT = frozenset({"step", "largest", "random_mask", "move_mean", "move_variance"})
+FLAT = frozenset({"step", "largest", "random_mask", "indicate", "sampling_noise", "move_mean", "move_variance"})
 """Operations that no gradient passes: their slope is 0 wherever they have one, or their value is kept for later."""
 
 

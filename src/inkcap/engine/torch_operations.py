@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from inkcap.engine import vectors, windows
+from inkcap.engine.functions import FUNCTIONS
 from inkcap.engine.matrix_capsules import FUSED, recomputed
 
 Attributes = Mapping[str, Any]
@@ -177,7 +178,9 @@ TORCH: dict[str, TorchOperation] = {
     "relu": TorchOperation(lambda v, at: functional.relu(v[0]), lambda v, y, g, at: (g * (v[0] > 0),)),
     "sigmoid": TorchOperation(lambda v, at: torch.sigmoid(v[0]), lambda v, y, g, at: (g * y * (1 - y),)),
     "tanh": TorchOperation(lambda v, at: torch.tanh(v[0]), lambda v, y, g, at: (g * (1 - y * y),)),
-    "step": TorchOperation(lambda v, at: (v[0] >= 0).to(v[0].dtype), lambda v, y, g, at: (torch.zeros_like(g),)),
+    "step": TorchOperation(
+        lambda v, at: (v[0] >= at["threshold"]).to(v[0].dtype), lambda v, y, g, at: (torch.zeros_like(g),)
+    ),
     "softmax": TorchOperation(lambda v, at: functional.softmax(v[0], dim=at["axis"]), _softmax_product),
     "same": TorchOperation(lambda v, at: v[0], lambda v, y, g, at: (g,)),
     "cast": TorchOperation(lambda v, at: v[0].to(torch_dtype(at["dtype"])), lambda v, y, g, at: (g.to(v[0].dtype),)),
@@ -220,5 +223,6 @@ TORCH: dict[str, TorchOperation] = {
         lambda v, at: v[0].narrow(1, at["first"], at["count"]),
         _channels_product,
     ),
+    **{name: TorchOperation(*both) for name, both in FUNCTIONS.items()},
     **{name: TorchOperation(compute, recomputed(compute)) for name, compute in FUSED.items()},
 }

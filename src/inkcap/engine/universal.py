@@ -131,9 +131,9 @@ class _Planner:
         return carrying
 
     def _layer_of(self, step: Step) -> Layer | None:
-        """Give the layer that a step is; worn parts go step by step, each with its own product."""
+        """Give the layer that a step is; worn parts and slopes go step by step, each with its own product."""
         layer = self.lowered.layers.get(step.target)
-        return None if layer is None or layer.worn is not None else layer
+        return None if layer is None or layer.kind in ("part", "PReLU") else layer
 
     def _arguments(self, step: Step) -> tuple[int, ...]:
         layer = self._layer_of(step)

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
+from inkcap.engine.printed import Printed
 from inkcap.operations import Step
-
-
-@dataclass(frozen=True)
-class Printed:
-    """An expression, and whether it needs brackets inside another."""
-
-    text: str
-    loose: bool = False
-
-    @property
-    def tight(self) -> str:
-        """The expression in brackets if it needs them."""
-        return f"({self.text})" if self.loose else self.text
 
 
 def pair(values: Any) -> str:
@@ -99,7 +86,6 @@ WINDOW_FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
         f"F.conv{_over(step)}({v[0].text}, {v[1].text}{options(step, CONVOLUTION_DEFAULTS)})"
     ),
     "place_kernels": lambda step, v: _place_kernels(step, *v),
-    "total": lambda step, v: Printed(f"{v[0].tight}.sum(-1)"),
     "difference": lambda step, v: _difference(step, v[0]),
     "window_max": lambda step, v: _pool("max", step, v[0]),
     "window_sum": lambda step, v: _pool("avg", step, v[0], ", divisor_override=1"),

@@ -118,7 +118,6 @@ WINDOW_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "block": lambda v, at: _block(v[0], at),
     "pad": lambda v, at: np.pad(v[0], ((0, 0), *zip(at["before"], at["after"], strict=True))),
     "place_kernels": lambda v, at: _place_kernels(v[0], at),
-    "total": lambda v, at: v[0].sum(-1),
     "difference": lambda v, at: _difference(v[0], at["axis"], at["apart"]),
     "root": lambda v, at: np.sqrt(v[0]),
 }

@@ -148,7 +148,6 @@ CALLS: dict[str, tuple[Compute, Product]] = {
         lambda v, at: _place_kernels(v[0], at),
         lambda v, y, g, at: (g.flatten(0, 1)[list(at["index"])],),
     ),
-    "total": (lambda v, at: v[0].sum(-1), lambda v, y, g, at: (g.unsqueeze(-1).expand_as(v[0]),)),
     "difference": (lambda v, at: _difference(v[0], at), _difference_product),
     "root": (lambda v, at: root(v[0]), _root_product),
 }

@@ -166,8 +166,8 @@ def _weights_of(
         return {}
     initialiser = attributes["initialiser"]
     if initialiser == "auto":
-        # Half of what enters a ReLU is lost, so weights into one start wider: signals keep their size with depth.
-        initialiser = "he" if front_symbol == "relu" else "uniform"
+        # Half of what enters a rectifier is lost, so weights into one start wider: signals keep their size with depth.
+        initialiser = "he" if CAPSULES[front_symbol].halves else "uniform"
     return {
         name: WeightRecord(
             f"tie:{connection.tie}.{name}" if connection.tie else f"{connection.id}.{name}",
@@ -177,6 +177,7 @@ def _weights_of(
             int(weight.fan_out),
             attributes["trainable"],
             attributes.get("strength"),
+            starts=weight.starts,
         )
         for name, weight in symbol.weights(back, attributes).items()
     }
@@ -195,7 +196,7 @@ def _checked_capsule(
     dtype = inferred.dtype[id]
     total_input = _structure(inferred.total_input[id], dtype)
     summed = [c for c in incoming if c.port == MAIN_PORT]
-    weighted = any(CONNECTIONS[c.symbol].weights for c in summed)
+    weighted = any(CONNECTIONS[c.symbol].weights and not CONNECTIONS[c.symbol].measures for c in summed)
     kind = attributes.get("bias") if symbol.has_bias else "none"
     if kind is None:
         # A normalisation takes a bias away again, and its shift stands for it.

@@ -34,6 +34,7 @@ RULES: dict[str, str] = {
     "group-misused": "A use of a group does not fit the group: its arguments, its ports, its repetition.",
     "group-recursive": "A group uses itself.",
     "groups-do-not-divide": "Channels or kernels do not divide into the groups.",
+    "bounds-in-disorder": "A lower bound is not below the upper one.",
     "nothing-to-normalise": "A worn normalisation has a single number to work on.",
     "too-large": "A structure or weight has more elements than any may have.",
     "tie-mismatch": "Tied connections or capsules store weights of different structure.",

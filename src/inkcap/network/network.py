@@ -29,6 +29,8 @@ class WeightRecord:
     """One number with which every element starts, instead of the initialiser."""
     state: bool = False
     """A state is stored with the run but never trained: the running numbers of a normalisation."""
+    starts: tuple[float, ...] = ()
+    """A number for each element to start with, in the weight's order."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def as_plain(network: Network) -> Network:
         return network
     dtypes = {structure_of(capsule).dtype for capsule in capsules.values()}
     if (
-        any(c.rank or c.symbol not in NEURONS for c in capsules.values())
+        any(c.rank or c.symbol not in NEURONS or not c.record.is_plain(c.attributes) for c in capsules.values())
         or any(c.symbol != "amplifying" or _unsaid(c) for c in connections.values())
         or len(dtypes) > 1
         or not dtypes <= set(PLAIN_DTYPES)

@@ -20,7 +20,7 @@ def weight_record(name: str, weight: Weight, dtype: str, *, trainable: bool = Tr
     learns = trainable and not weight.state
     structure = Structure(weight.shape, dtype)
     fans = int(weight.fan_in), int(weight.fan_out)
-    return WeightRecord(name, structure, weight.initialiser, *fans, learns, state=weight.state)
+    return WeightRecord(name, structure, weight.initialiser, *fans, learns, weight.start, weight.state)
 
 
 def check_parts(capsule: Capsule, total_input: Shape, output: Shape, dtype: str, title: str) -> Iterator[Diagnostic]:

@@ -28,6 +28,8 @@ class Operation:
     elementwise: bool = False
     moded: bool = False
     """Whether it differs between training and evaluation: its steps carry the mode as the attribute ``training``."""
+    drawn: bool = False
+    """Whether its value is drawn at random: it has no slope, and stays as it is where slopes are compared."""
 
     def __call__(self, *arguments: Traced, **attributes: Any) -> Traced:
         """Record one step in the trace of the arguments."""

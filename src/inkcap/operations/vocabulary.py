@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from inkcap.operations import shapes
 from inkcap.operations.trace import Operation, ShapeError
 from inkcap.structures import (
     ELEMENT_LIMIT,
@@ -167,10 +168,6 @@ def _place_kernels(w: Shape, *, index: Sequence[int], kernels: Size, channels: S
     return (kernels, channels, *w[1:])
 
 
-def _total(x: Shape) -> Shape:
-    return x[:-1]
-
-
 def _difference(x: Shape, *, axis: int, apart: int) -> Shape:
     size = x[axis] - apart
     if isinstance(size, int) and size < 1:
@@ -310,12 +307,12 @@ place = _operation("place", "each number added at its place of a last axis of ze
 place_kernels = _operation(
     "place_kernels", "kernels at their pairs of channels, zeros where there is none", shape=_place_kernels
 )
-total = _operation("total", "the sum along the last axis", shape=_total)
 difference = _operation("difference", "what numbers some places apart along an axis differ by", shape=_difference)
 relu = _operation("relu", "max(0, x)", shape=_same, elementwise=True)
 sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
 tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
-step = _operation("step", "1 where x ≥ 0, else 0", shape=_same, elementwise=True)
+step = _operation("step", "1 where x ≥ a threshold, else 0", shape=_same, elementwise=True)
+curve = _operation("curve", "a function f(x), known by its name, of every element", shape=_same, elementwise=True)
 softmax = _operation("softmax", "e^x / Σ e^x along an axis", shape=_same)
 same = _operation("same", "x itself, as a value of its own", shape=_same, elementwise=True)
 cast = _operation("cast", "x in another data type", shape=_cast, elementwise=True)
@@ -335,7 +332,18 @@ move_variance = _operation(
     "move_variance", "a running variance after one more training batch x", shape=_running, moded=True
 )
 random_mask = _operation(
-    "random_mask", "zeros and ones drawn at random in the shape of x; a constant in evaluation", shape=_same, moded=True
+    "random_mask",
+    "zeros and ones drawn at random in the shape of x; a constant in evaluation",
+    shape=_same,
+    moded=True,
+    drawn=True,
+)
+sampling_noise = _operation(
+    "sampling_noise",
+    "what is to be added to probabilities x for zeros and ones drawn by them; 0 in evaluation",
+    shape=_same,
+    moded=True,
+    drawn=True,
 )
 transpose = _operation("transpose", "x with its last two axes exchanged", shape=_transpose)
 norm = _operation("norm", "√Σx² over some axes; its slope at zero is zero", shape=_norm)
@@ -363,6 +371,21 @@ em_coefficients = _operation(
     "em_coefficients", "how much of each child every parent takes, by rounds of EM", shape=_em_coefficients
 )
 em_parents = _operation("em_parents", "the poses and activations that parents have by their votes", shape=_em_parents)
+prelu = _operation("prelu", "x where x > 0, else w·x, with one w for all or one per channel", shape=shapes.slopes)
+piece_max = _operation("piece_max", "the largest of each few channels in a row; the first wins", shape=shapes.pieces_of)
+local_response = _operation("local_response", "x/(k + α·Σx²)^β, the sum over near channels or positions", shape=_same)
+unit = _operation("unit", "x/‖x‖ along the channels; zero at zero", shape=_same)
+subtract = _operation("subtract", "x − y", shape=_sum, elementwise=True)
+divide = _operation("divide", "x/y, element by element", shape=_equal, elementwise=True)
+maximum = _operation("maximum", "the larger of x and y; the first if equal", shape=_equal, elementwise=True)
+total = _operation("total", "Σx over some axes", shape=shapes.summed)
+indicate = _operation("indicate", "1 at the place whose number is nearest to x, else 0", shape=shapes.places)
+code_distance = _operation(
+    "code_distance",
+    "Σ_i (x_i − w_ji)² for every code j",
+    shape=shapes.distances,
+    multiply_adds=shapes.distances_cost,
+)
 
 FLOATING_ONLY = frozenset(VOCABULARY) - {
     "add",

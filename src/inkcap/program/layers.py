@@ -10,7 +10,7 @@ from inkcap.operations import Step
 from inkcap.program.naming import Identifiers
 from inkcap.program.program import Program, WornPart
 
-LayerKind = Literal["Conv2d", "Conv3d", "Linear", "part"]
+LayerKind = Literal["Conv2d", "Conv3d", "Linear", "PReLU", "part"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,13 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
     for step in program.trace.steps:
         if step.operation.name == "bias":
             _merge_bias(step, lowered, users, producers, weight_of)
+    # After the biases, which a layer of slopes cannot add.
+    for step in program.trace.steps:
+        if step.operation.name == "prelu":
+            x, slope = step.arguments
+            name = identifiers.fresh(f"{program.owners[step.target]}_slope")
+            layer = Layer("PReLU", name, step, x, {"weight": weight_of[slope]}, shapes[slope])
+            lowered.layers[step.target] = layer
     _add_parts(lowered, producers, identifiers)
     held = {name for layer in lowered.layers.values() for name in layer.held.values()}
     for name in program.weights:

@@ -115,6 +115,13 @@ class Recipe:
     init_from: str | None = entry(None, "text", "run whose weights are the start where they fit", optional=True)
     threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)
     algorithm: str = entry("autograd", "choice", "how gradients are computed", choices=ALGORITHMS)
+    pretrain: int = entry(
+        0,
+        "whole",
+        "epochs of layer-wise pre-training of each layer, before the first step; 0 = off",
+        least=0,
+        most=10_000,
+    )
     signals: bool = entry(False, "flag", "record ‖Y‖, ‖δ‖ and dead units of every capsule after each epoch")
 
     def __post_init__(self) -> None:
@@ -127,6 +134,8 @@ class Recipe:
         for name, record in parts:
             if not isinstance(getattr(self, name), record):
                 raise RecipeError(f"{name}: {show(getattr(self, name))} is not a {record.__name__}.")
+        if self.pretrain and self.init_from is not None:
+            raise RecipeError("pretrain: the weights start by pre-training or from another run; leave init_from out.")
         losses = cast("tuple[object, ...]", tuple(self.losses))
         for index, loss in enumerate(losses):
             if not isinstance(loss, LossSpec):

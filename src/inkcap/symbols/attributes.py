@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
 
 from inkcap.structures import DTYPES
 
-Kind = Literal["size", "number", "flag", "choice", "dtype", "axes", "shape", "list"]
+Kind = Literal["size", "number", "flag", "choice", "dtype", "axes", "shape", "list", "text"]
 Attributes = Mapping[str, Any]
 
 LARGEST = 2**31 - 1
@@ -18,6 +18,10 @@ LARGEST = 2**31 - 1
 
 LONGEST = 5_000_000
 """How many whole numbers a list may have: as many as a plain block may have connections."""
+
+
+LONGEST_TEXT = 200
+"""How many characters a text may have."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Attribute:
     choices: tuple[str, ...] = ()
     axes: int = 2
     unit: str = ""
+    reads: Callable[[str], object] | None = None
+    """What reads a text; it raises ValueError where it cannot."""
 
     @property
     def required(self) -> bool:
@@ -64,6 +70,8 @@ class Attribute:
             if not isinstance(value, bool):
                 raise ValueError(f"must be true or false, not {value!r}")
             return value
+        if self.kind == "text":
+            return self._text(value)
         allowed = DTYPES if self.kind == "dtype" else self.choices
         if value not in allowed:
             raise ValueError(f"must be one of {', '.join(allowed)}, not {value!r}")
@@ -118,6 +126,15 @@ class Attribute:
             raise ValueError(f"must be a finite number from {low} to {high}, not {value}")
         return value
 
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be a text, not {value!r}")
+        if len(value) > LONGEST_TEXT or not value.isprintable():
+            raise ValueError(f"must be one line of at most {LONGEST_TEXT} characters")
+        if self.reads is not None:
+            self.reads(value)
+        return value
+
     def schema(self) -> dict[str, Any]:
         """Describe the field as JSON Schema."""
         minimum = 1 if self.minimum is None else int(self.minimum)
@@ -140,6 +157,8 @@ class Attribute:
                 body["maximum"] = self.maximum
         elif self.kind == "flag":
             body = {"type": "boolean"}
+        elif self.kind == "text":
+            body = {"type": "string", "maxLength": LONGEST_TEXT}
         else:
             body = {"enum": list(DTYPES if self.kind == "dtype" else self.choices)}
         described = {**body, "description": self.help}

@@ -2,7 +2,7 @@
 
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
-from inkcap.symbols.attributes import Attributes
+from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.symbol import CapsuleSymbol, Given, Glyph, Refusal, Sample, keep_shape
 
 ALL_RANKS = (0, 1, 2, 3)
@@ -21,8 +21,9 @@ def identical(u: Traced, given: Given, attributes: Attributes) -> Traced:
 
 
 def relu(u: Traced, given: Given, attributes: Attributes) -> Traced:
-    """Keeps what is positive and sets the rest to zero, element by element."""
-    return op.relu(u)
+    """Keeps what is positive and sets the rest to zero, or to a small share of it, element by element."""
+    slope = attributes["slope"]
+    return op.curve(u, of="leaky_relu", slope=slope) if slope else op.relu(u)
 
 
 def sigmoid(u: Traced, given: Given, attributes: Attributes) -> Traced:
@@ -31,13 +32,21 @@ def sigmoid(u: Traced, given: Given, attributes: Attributes) -> Traced:
 
 
 def tanh(u: Traced, given: Given, attributes: Attributes) -> Traced:
-    """Squeezes every element between −1 and 1."""
-    return op.tanh(u)
+    """Squeezes every element between −1 and 1, or between −a and a."""
+    a, b = attributes["amplitude"], attributes["steepness"]
+    inside = u if b == 1 else op.curve(u, of="affine", scale=b, shift=0)
+    return op.tanh(inside) if a == 1 else op.curve(op.tanh(inside), of="affine", scale=a, shift=0)
 
 
 def step(u: Traced, given: Given, attributes: Attributes) -> Traced:
-    """Gives 1 where the total input is at least 0, else 0: the neuron of McCulloch and Pitts."""
-    return op.step(u)
+    """Gives 1 where the total input reaches a threshold, else 0: the neuron of McCulloch and Pitts."""
+    return op.step(u, threshold=attributes["threshold"])
+
+
+def stochastic_binary(u: Traced, given: Given, attributes: Attributes) -> Traced:
+    """Draws 1 with probability σ(U), else 0, anew for every batch in training; in evaluation it gives σ(U)."""
+    probability = op.sigmoid(u)
+    return op.add(probability, op.sampling_noise(probability))
 
 
 def softmax(u: Traced, given: Given, attributes: Attributes) -> Traced:
@@ -78,10 +87,22 @@ RELU = CapsuleSymbol(
     family="activation",
     ranks=ALL_RANKS,
     glyph=Glyph("M-.32 .18H0L.3 -.24", "#5a3fd0", "#ece8fb"),
-    formula="Y = max(0, U)",
+    formula="Y = max(0, U), or max(U, αU)",
     forward=relu,
     back=keep_shape,
-    samples=ELEMENTWISE_SAMPLES,
+    halves=True,
+    own_attributes=(
+        Attribute(
+            "slope",
+            "number",
+            "Slope α below zero: 0 is the ReLU, a small one such as 0.1 the leaky ReLU.",
+            default=0,
+            minimum=0,
+            maximum=1,
+            letter="α",
+        ),
+    ),
+    samples=(*ELEMENTWISE_SAMPLES, Sample({"slope": 0.1}, (5,))),
     refusals=NOT_FLOATING,
 )
 
@@ -105,10 +126,30 @@ TANH = CapsuleSymbol(
     family="activation",
     ranks=ALL_RANKS,
     glyph=Glyph("M-.34 .26C-.02 .26 .02 -.26 .34 -.26M-.34 0H.34", "#5a3fd0", "#ece8fb"),
-    formula="Y = tanh U",
+    formula="Y = a·tanh(bU)",
     forward=tanh,
     back=keep_shape,
-    samples=ELEMENTWISE_SAMPLES,
+    own_attributes=(
+        Attribute(
+            "amplitude",
+            "number",
+            "Amplitude a: Y lies between −a and a. LeNet-5 has 1.7159.",
+            default=1,
+            minimum=1e-6,
+            maximum=1e6,
+            letter="a",
+        ),
+        Attribute(
+            "steepness",
+            "number",
+            "Factor b of the total input. LeNet-5 has 2/3.",
+            default=1,
+            minimum=1e-6,
+            maximum=1e6,
+            letter="b",
+        ),
+    ),
+    samples=(*ELEMENTWISE_SAMPLES, Sample({"amplitude": 1.7159, "steepness": 2 / 3}, (5,))),
     refusals=NOT_FLOATING,
 )
 
@@ -118,8 +159,26 @@ STEP = CapsuleSymbol(
     family="activation",
     ranks=ALL_RANKS,
     glyph=Glyph("M-.32 .22H0V-.22H.32", "#5a3fd0", "#ece8fb"),
-    formula="Y = [U ≥ 0]",
+    formula="Y = [U ≥ θ]",
     forward=step,
+    back=keep_shape,
+    own_attributes=(Attribute("threshold", "number", "Threshold θ from which on it is 1.", default=0, letter="θ"),),
+    samples=(*ELEMENTWISE_SAMPLES, Sample({"threshold": 0.5}, (5,))),
+    refusals=NOT_FLOATING,
+)
+
+STOCHASTIC_BINARY = CapsuleSymbol(
+    id="stochastic-binary",
+    title="stochastic binary",
+    family="activation",
+    ranks=ALL_RANKS,
+    glyph=Glyph(
+        "M-.34 .22H-.02V-.22H.34M-.28 -.12V-.12M-.16 -.26V-.26M-.12 0V0M.12 .04V.04M.2 .24V.24M.3 .08V.08",
+        "#5a3fd0",
+        "#ece8fb",
+    ),
+    formula="Y ∼ Bernoulli(σ(U)) in training, with the slope of σ; σ(U) in evaluation",
+    forward=stochastic_binary,
     back=keep_shape,
     samples=ELEMENTWISE_SAMPLES,
     refusals=NOT_FLOATING,
@@ -139,4 +198,4 @@ SOFTMAX = CapsuleSymbol(
     refusals=NOT_FLOATING,
 )
 
-SYMBOLS = (DATA, IDENTICAL, RELU, SIGMOID, TANH, STEP, SOFTMAX)
+SYMBOLS = (DATA, IDENTICAL, RELU, SIGMOID, TANH, STEP, STOCHASTIC_BINARY, SOFTMAX)

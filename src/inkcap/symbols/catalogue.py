@@ -8,13 +8,18 @@ from typing import Any
 
 from inkcap.structures import InkcapError
 from inkcap.symbols import (
+    activations,
     blocks,
     capsules,
+    codes,
     connections,
     convolutional,
     downsampling,
     dropout,
+    expression,
+    grouped,
     hardwired,
+    local,
     matrix_capsules,
     matrix_votes,
     normalisation,
@@ -30,6 +35,10 @@ CAPSULES: dict[str, CapsuleSymbol] = {
     s.id: s
     for s in (
         *capsules.SYMBOLS,
+        *grouped.SYMBOLS,
+        *activations.SYMBOLS,
+        *expression.SYMBOLS,
+        *local.SYMBOLS,
         *downsampling.SYMBOLS,
         *ported.SYMBOLS,
         *vectors.CAPSULE_SYMBOLS,
@@ -44,6 +53,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *blocks.SYMBOLS,
         *hardwired.SYMBOLS,
         *sparse.SYMBOLS,
+        *codes.SYMBOLS,
         *subsampling.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,
         *matrix_votes.SYMBOLS,

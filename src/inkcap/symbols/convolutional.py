@@ -39,7 +39,9 @@ def convolution(y: Traced, given: Given, attributes: Attributes) -> Traced:
     if attributes["vector"]:
         made = op.reshape(made, shape=(kernels,))
     # A bias for every pair of a kernel and a map that it sees; what enters the sum is theirs.
-    return op.bias(made, op.total(given["shift"]), per="element") if attributes["map_bias"] else made
+    if not attributes["map_bias"]:
+        return made
+    return op.bias(made, op.total(given["shift"], axes=(-1,), keep=False), per="element")
 
 
 def _listed(table: tuple[int, ...], kernels: int) -> tuple[int, ...]:

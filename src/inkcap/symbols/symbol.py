@@ -40,6 +40,10 @@ class Weight:
     fan_out: Any = 1
     initialiser: str = ""
     """How it starts; empty where the connection's attribute says it."""
+    start: float | None = None
+    """One number with which every element starts, instead of the initialiser."""
+    starts: tuple[float, ...] = ()
+    """A number for each element to start with, in the weight's order."""
     state: bool = False
     """A state is stored with the run but never trained: the running numbers of a normalisation."""
 
@@ -99,6 +103,8 @@ class CapsuleSymbol:
     """A data capsule is an input: nothing may enter it, and it has no bias."""
     scores_from_input: bool = False
     """A loss that reads logits takes this capsule's U, because the function only turns them into probabilities."""
+    halves: bool = False
+    """A rectifier loses about half of what enters, so weights into it start wider."""
     usual_loss: str = ""
     """The loss that classes usually have at an output of this symbol, where it is not cross-entropy."""
     ports: tuple[Port, ...] = (MAIN,)
@@ -132,6 +138,10 @@ class CapsuleSymbol:
         if rank == 0 and self.has_bias:
             bias = (BIAS_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE)
         return (*size_attributes(rank), *over_axes(self.own_attributes, rank), DTYPE_ATTRIBUTE, *bias)
+
+    def is_plain(self, attributes: Attributes) -> bool:
+        """Tell whether its own attributes leave the function as it is without them."""
+        return all(attributes.get(a.name, a.default) == a.default for a in self.own_attributes)
 
     def port(self, name: str) -> Port | None:
         """Find a port by its name."""
@@ -183,6 +193,8 @@ class ConnectionSymbol:
     """Find the back end from the front end, as far as it can be solved."""
     problem: Callable[[Shape, Attributes], Problem | None] | None = None
     structure_preserving: bool = False
+    measures: bool = False
+    """It measures instead of weighing: what it alone enters has no bias, unless one is stated."""
     lays_along: Callable[[Shape, Attributes], int] | None = None
     """The axis along which it lays its back end at ``offset`` into a front end of ``size``, beside other blocks."""
 
@@ -217,8 +229,8 @@ SAME_RANKS = ((0, 0), (1, 1), (2, 2), (3, 3))
 INITIALISER_ATTRIBUTE = Attribute(
     "initialiser",
     "choice",
-    "How the weight starts: 'auto' is 'he' into a ReLU capsule and 'uniform' into any other; 'he' is normal with "
-    "variance 2/inputs, 'glorot' is uniform by inputs and outputs, 'uniform' is ±1/√inputs, 'normal' has "
+    "How the weight starts: 'auto' is 'he' into a rectifier (ReLU and its kin) and 'uniform' into any other; 'he' is "
+    "normal with variance 2/inputs, 'glorot' is uniform by inputs and outputs, 'uniform' is ±1/√inputs, 'normal' has "
     "deviation 0.01.",
     default="auto",
     choices=("auto", "uniform", "he", "glorot", "normal", "zeros", "ones"),

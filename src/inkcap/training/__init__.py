@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inkcap.training.environment import prepare_environment
 from inkcap.training.errors import TrainingError
-from inkcap.training.events import EndEvent, EpochEvent, Listener, StartEvent, StepEvent
+from inkcap.training.events import EndEvent, EpochEvent, Listener, PretrainingEvent, StartEvent, StepEvent
 from inkcap.training.stopping import StopRequest
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ __all__ = [
     "OpenedRun",
     "OutputPrediction",
     "Prediction",
+    "PretrainingEvent",
     "RunResult",
     "StartEvent",
     "StepEvent",

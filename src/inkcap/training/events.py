@@ -41,6 +41,18 @@ class EpochEvent:
 
 
 @dataclass(frozen=True)
+class PretrainingEvent:
+    """An epoch of pre-training of one layer has ended; `error` is the mean squared error of the data made again."""
+
+    capsule: str
+    layer: int
+    layers: int
+    epoch: int
+    epochs: int
+    error: float
+
+
+@dataclass(frozen=True)
 class EndEvent:
     """The run has ended, in one of the states finished, interrupted or failed."""
 
@@ -58,6 +70,9 @@ class Listener:
 
     def on_start(self, event: StartEvent) -> None:
         """Hear that the run begins."""
+
+    def on_pretraining(self, event: PretrainingEvent) -> None:
+        """Hear of an epoch of pre-training."""
 
     def on_step(self, event: StepEvent) -> None:
         """Hear of some steps; called at most about ten times a second."""

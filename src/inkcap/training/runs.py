@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from inkcap.drawing import Drawing, to_text
-from inkcap.engine import build, initialise, load_weights, weights_of
+from inkcap.engine import build, initialise, load_weights, named_weights, weights_of
 from inkcap.network import Network, as_plain, check
 from inkcap.recipes import (
     DataSpec,
@@ -36,6 +36,7 @@ from inkcap.training.loop import Course, Outcome, fit
 from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.material import Material, gather, make_batches, target_scales
 from inkcap.training.optimisers import NARROW
+from inkcap.training.pretraining import Layer, Pretraining, find_stack, pretrain
 from inkcap.training.reach import check_reach
 from inkcap.training.scores import make_scores
 from inkcap.training.signals import SignalWatch
@@ -79,6 +80,8 @@ class _Job:
     threads: int
     listener: Listener
     stop: StopRequest
+    stack: list[Layer]
+    """The layers that are pre-trained."""
 
     @property
     def recipe(self) -> Recipe:
@@ -114,6 +117,7 @@ def train(
     if left_out:
         material = replace(material, notes=(*material.notes, left_out))
     monitor = _monitor(material)
+    stack = find_stack(network) if recipe.pretrain else []
     device = choose_device(recipe.device, facts)
     with steady(recipe.seed, recipe.threads, device) as threads:
         module, borrowed = _built(network, material, folder)
@@ -138,6 +142,7 @@ def train(
             threads=threads,
             listener=listener or Listener(),
             stop=request,
+            stack=stack,
         )
         course = _course(job)
         check_reach(network, module, course.loss, course.training)
@@ -257,6 +262,7 @@ class _Attempt:
     keeper: FolderKeeper | None = None
     state: str = "finished"
     failure: Exception | None = None
+    pretrained: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def fail(self, reason: str, failure: Exception) -> None:
         """Remember what went wrong."""
@@ -272,6 +278,8 @@ def _try(attempt: _Attempt, job: _Job, course: Course) -> None:
         attempt.keeper = FolderKeeper(attempt.folder, job.module, log, _watch(job, course))
         course.keeper = attempt.keeper
         job.listener.on_start(_start_event(job, course, attempt.folder))
+        if job.stack:
+            attempt.pretrained = _pretrained(job, course)
         fit(course, outcome)
         job.stop.saving = True
         attempt.state = "interrupted" if outcome.interrupted else "finished"
@@ -287,6 +295,12 @@ def _try(attempt: _Attempt, job: _Job, course: Course) -> None:
         attempt.fail(f"{type(problem).__name__}: {problem}", problem)
 
 
+def _pretrained(job: _Job, course: Course) -> list[dict[str, Any]]:
+    recipe = job.recipe
+    stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
+    return pretrain(job.stack, named_weights(job.module), stages)
+
+
 def _watch(job: _Job, course: Course) -> SignalWatch | None:
     if not job.recipe.signals:
         return None
@@ -300,13 +314,15 @@ def _end(attempt: _Attempt, job: _Job, seconds: float) -> None:
         if attempt.keeper is None and attempt.failure is not None:
             attempt.folder.remove()
             return
-        facts = {
+        facts: dict[str, Any] = {
             "seconds": round(seconds, 3),
             "monitor": job.monitor,
             "learning_parameters": sum(parameter.numel() for parameter in job.learning),
             "parameters": sum(parameter.numel() for parameter in job.module.parameters()),
             "init_from": job.borrowed.to_json(),
         }
+        if attempt.pretrained:
+            facts["pretraining"] = attempt.pretrained
         attempt.folder, problem = finish(attempt.folder, attempt.keeper, attempt.outcome, attempt.state, facts)
         if problem and attempt.failure is None:
             attempt.fail(problem, RunFailure(f"{attempt.folder.id}: {problem} Make room or check the disk."))
