@@ -115,6 +115,12 @@ def test_an_input_that_is_too_small_is_told_with_one_that_would_do() -> None:
         draw("lenet", classes=0)
 
 
+def test_the_neocognitron_has_its_cells() -> None:
+    report = check(draw("neocognitron"))
+    cells = [report.capsules[id].output.elements for id in ("U0", "U1.S", "U1.C", "U2.S", "U2.C", "U3.S", "U3.C")]
+    assert cells == [256, 6144, 2400, 1536, 864, 96, 24]
+
+
 def test_the_zoo_is_checked_without_torch() -> None:
     program = (
         "import sys; from inkcap.zoo import NETWORKS; from inkcap.network import check\n"

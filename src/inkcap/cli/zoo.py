@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,24 +89,26 @@ def _costs(report: Report) -> dict[str, Any]:
     }
 
 
-def _print_list(found: Iterable[KnownNetwork], search: str | None) -> None:
-    heads = ("network", "short", "what it is", "parameters", "multiply-adds", "capsules", "connections")
-    rows: list[tuple[str, ...]] = []
-    for known in found:
-        facts = _facts(known)
-        counts = (number(facts[key]) for key in ("parameters", "multiply_adds", "capsules", "connections"))
-        rows.append((known.name, ", ".join(known.aliases), known.title, *counts))
-    if not rows:
+def _print_list(found: Sequence[KnownNetwork], search: str | None) -> None:
+    if not found:
         say(f"no network has {search!r} in its name, title or reference; 'inkcap zoo' lists all")
         return
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    for row in (heads, *rows):
-        cells = (
-            cell.ljust(width) if place < 3 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        say("  ".join(cells).rstrip())
-    say(f"{len(rows)} network{'s' if len(rows) > 1 else ''}; write one: inkcap zoo {rows[0][0]}")
+    heads = ("network", "short", "what it is", "parameters", "multiply-adds", "capsules", "connections")
+    texts = [(known.name, ", ".join(known.aliases), known.title) for known in found]
+    widths = [max(map(len, column)) for column in zip(heads[:3], *texts, strict=True)]
+
+    def row(cells: Sequence[str], numbers: Sequence[str]) -> str:
+        left = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        right = (cell.rjust(width) for cell, width in zip(numbers, (11, 15, 8, 11), strict=True))
+        return "  ".join((*left, *right))
+
+    say(row(heads[:3], heads[3:]))
+    # The large ones take a moment to be checked: each row is told when it is known.
+    for known, cells in zip(found, texts, strict=True):
+        facts = _facts(known)
+        counted = ("parameters", "multiply_adds", "capsules", "connections")
+        say(row(cells, [number(facts[key]) for key in counted]))
+    say(f"{len(found)} network{'s' if len(found) > 1 else ''}; write one: inkcap zoo {found[0].name}")
 
 
 def _write(
