@@ -77,3 +77,28 @@ def test_kinks_are_told_and_left_out() -> None:
     assert found["downsampling"].compared > 0
     assert all(one.passed for one in found.values())
     assert found["full"].to_json()["passed"] is True
+
+
+def test_concatenations_volumes_and_items_pass_together() -> None:
+    drawing = Drawing("linear", "float64")
+    drawing.add("x", "2D-data", channels=2, height=4, width=4)
+    drawing.then("up", "2D-tanh", "transposed-convolution", kernels=2, kernel=2, stride=2)
+    drawing.then("pooled", "2D-downsampling", kind="L2", window=2)
+    drawing.add("conv", "2D-tanh")
+    drawing.connect("x", "conv", "convolution", kernels=3, kernel=3, same=True)
+    drawing.add("both", "2D-tanh")
+    for back in ("pooled", "conv"):
+        drawing.connect(back, "both", "inject")
+    drawing.add("volume", "3D-tanh", depth=5, channels=1, height=4, width=4)
+    drawing.connect("both", "volume", "reshaping")
+    drawing.then("deep", "3D-tanh", "convolution", kernels=2, kernel=[2, 3, 3])
+    drawing.then("most", "3D-downsampling", window=[1, 2, 2])
+    drawing.add("rows", "2D-identical", channels=1, height=4, width=2)
+    drawing.connect("most", "rows", "reshaping")
+    drawing.then("items", "2D-tanh", "full", width=3)
+    drawing.then("y", "1D-identical", "reshaping")
+    drawing.then("out", "1D-identical", "full", dimension=2)
+    report = check(drawing)
+    assert report.well_formed, report.diagnostics
+    found = check_gradients(report.network, numbers=12)
+    assert all(one.passed for one in found), found

@@ -6,10 +6,11 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from tests.claims.test_golden_numbers import Q, matrices, run, same
 
 from inkcap.drawing import Drawing
-from inkcap.engine import source_of
+from inkcap.engine import build, initialise, source_of
 from inkcap.network import check
 
 ROOTS = [[9.746794344808963, 8.831760866327848], [10.099504938362077, 14.247806848775006]]
@@ -187,3 +188,68 @@ def test_dilation_and_depthwise_kernels() -> None:
 def test_a_gradient_is_what_the_neighbours_differ_by() -> None:
     drawing = matrices((1, 2, 3), "identical", "hardwired", filter="gradient-x")
     same(run(drawing, [[[1, 4, 9], [2, 2, 5]]]), [[[4, 8, -4], [2, 3, -2]]])
+
+
+TWO = [[[1, 2], [3, 4]]]
+
+
+def test_transposed_convolution() -> None:
+    drawing = matrices((1, 2, 2), "identical", "transposed-convolution", kernels=1, kernel=3, stride=2, bias="none")
+    made = [[1, 0, 4, 0, 4], [0, 1, 0, 2, 0], [6, 0, 17, 0, 10], [0, 3, 0, 4, 0], [9, 0, 15, 0, 4]]
+    same(run(drawing, TWO, x__y_weight=[1, 0, 2, 0, 1, 0, 3, 0, 1]), [made])
+
+
+def test_a_fixed_bilinear_kernel_upsamples() -> None:
+    at = {"kernels": 1, "kernel": 4, "stride": 2, "initialiser": "bilinear", "trainable": False, "bias": "none"}
+    report = check(matrices((1, 2, 2), "identical", "transposed-convolution", **at))
+    assert (report.parameters, report.frozen_parameters, report.multiply_adds) == (0, 16, 64)
+    module = build(report.network)
+    initialise(module, report.network, 0)
+    row = module(torch.tensor([TWO], dtype=torch.float64))[0, 0, 2]
+    np.testing.assert_allclose(row.detach(), [0.375, 1.125, 1.75, 2.25, 1.875, 0.625])
+    at = {"kernels": 21, "kernel": 4, "stride": 2, "trainable": False, "bias": "none"}
+    assert check(matrices((21, 16, 16), "identical", "transposed-convolution", **at)).multiply_adds == 1_806_336
+
+
+RESAMPLED = [
+    ({}, [[1, 1, 2, 2], [1, 1, 2, 2], [3, 3, 4, 4], [3, 3, 4, 4]]),
+    ({"mode": "linear"}, [[1, 1.25, 1.75, 2], [1.5, 1.75, 2.25, 2.5], [2.5, 2.75, 3.25, 3.5], [3, 3.25, 3.75, 4]]),
+]
+
+
+@pytest.mark.parametrize(("attributes", "y"), RESAMPLED)
+def test_resampling(attributes, y) -> None:
+    same(run(matrices((1, 2, 2), "identical", "resampling", factor=2, **attributes), TWO), [y])
+
+
+def test_resampling_that_keeps_the_corners() -> None:
+    made = run(matrices((1, 2, 2), "identical", "resampling", size=4, mode="linear", align=True), TWO)
+    np.testing.assert_allclose(made[0, 0, 1], [5 / 3, 2, 7 / 3, 8 / 3])
+
+
+def test_a_locally_connected_layer_has_a_kernel_for_every_position() -> None:
+    report = check(matrices((3, 6, 6), "relu", "local-convolution", kernels=4, kernel=3, bias="none"))
+    assert (report.parameters, report.multiply_adds) == (16 * 4 * 27, 16 * 4 * 27)
+
+
+def test_the_boxes_of_a_map_are_rows() -> None:
+    drawing = Drawing("boxes", "float64")
+    drawing.add("x", "2D-data", channels=84, height=38, width=38)
+    drawing.add("y", "2D-identical", height=5776, width=21)
+    drawing.connect("x", "y", "reshaping", order=[1, 2, 0])
+    report = check(drawing)
+    assert report.capsules["y"].output.sizes == (1, 5776, 21)
+    assert "x.permute(0, 2, 3, 1).reshape(-1, 1, 5776, 21)" in source_of(report.network)
+
+
+def test_a_full_connection_item_by_item() -> None:
+    drawing = Drawing("regions")
+    drawing.add("regions", "3D-data", channels=300, depth=512, height=7, width=7)
+    drawing.then("fc6", "2D-relu", "full", width=4096)
+    drawing.then("class", "2D-identical", "full", width=21)
+    report = check(drawing)
+    assert report.well_formed, report.diagnostics
+    assert report.capsules["fc6"].output.sizes == (1, 300, 4096)
+    assert report.connections["regions-fc6"].multiply_adds == 30_828_134_400
+    assert report.parameters == 102_764_544 + 86_037
+    assert "nn.Linear(25088, 4096)" in source_of(report.network)

@@ -200,6 +200,12 @@ def group_recursive() -> Drawing:
     return from_text(json.dumps(document))
 
 
+def bounds_in_disorder() -> Drawing:
+    drawing = draw("mlp")
+    drawing.then("h", "1D-hard-tanh", "transfer", low=4)
+    return drawing
+
+
 CASES = {name.replace("_", "-"): value for name, value in globals().items() if name.replace("_", "-") in RULES}
 WHERE = {
     "cycle": {"b", "c"},
@@ -218,6 +224,7 @@ WHERE = {
     "padding-too-large": {"c"},
     "attributes-clash": {"c"},
     "groups-do-not-divide": {"c-d"},
+    "bounds-in-disorder": {"h"},
     "nothing-to-normalise": {"b"},
     "unknown-port": {"a-c", "c"},
     "port-taken": {"m", "b-m", "b-m-2"},
@@ -252,6 +259,7 @@ WORDS = {
     "group-explodes": ["200000003", "20000 are allowed", "repeat it less often"],
     "group-misused": ["no argument 'widht'", "width"],
     "group-recursive": ["g → h → g", "remove that use"],
+    "bounds-in-disorder": ["lower bound 4", "upper bound 1"],
     "nothing-to-normalise": ["each group", "fewer groups"],
     "unknown-port": ["'by'", "only port is in"],
     "port-taken": ["b-m and b-m-2", "port label"],

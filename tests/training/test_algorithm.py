@@ -126,3 +126,33 @@ def test_what_is_random_or_looks_at_the_batch_comes_to_the_same_weights(tmp_path
     assert "h.batch-norm.mean" in by_tape
     for name, weight in by_tape.items():
         torch.testing.assert_close(by_plan[name], weight, rtol=1e-10, atol=1e-10)
+
+
+def functions() -> Drawing:
+    """A network of functions that bring slopes, scales, kinks and chance of their own."""
+    drawing = Drawing("functions", "float64")
+    drawing.add("x", "2D-data", height=8, width=8, channels=1)
+    drawing.then("a", "2D-prelu", "convolution", kernels=4, kernel=3)
+    drawing.then("n", "2D-local-response", "transfer", alpha=0.1)
+    drawing.then("l", "2D-l2-normalisation", "transfer", scale=20)
+    drawing.then("m", "2D-maxout", "convolution", kernels=6, kernel=3)
+    drawing.then("s", "1D-stochastic-binary", "reshaping")
+    drawing.then("e", "1D-expression", "full", dimension=10, expression="sqrt(max(x, 0)) + 0.1*x")
+    drawing.then("f", "1D-tanh", "full", dimension=8, amplitude=1.7159, steepness=2 / 3)
+    drawing.then("y", "1D-softmax", "full", dimension=10)
+    return drawing
+
+
+def test_functions_with_parameters_and_chance_come_to_the_same_weights(tmp_path: Path) -> None:
+    found = []
+    for algorithm in ("autograd", "universal"):
+        recipe = Recipe(
+            DataSpec("digits"), optimiser=OptimiserSpec("adam", 0.01), epochs=1, batch=256, algorithm=algorithm
+        )
+        result = train(functions(), recipe, tmp_path)
+        found.append(load_file(result.run.path / "weights.safetensors"))
+    by_tape, by_plan = found
+    assert {"a.slope", "l.scale"} <= by_tape.keys()
+    assert not torch.equal(by_tape["l.scale"], torch.full((4,), 20.0, dtype=torch.float64))
+    for name, weight in by_tape.items():
+        torch.testing.assert_close(by_plan[name], weight, rtol=1e-8, atol=1e-8)

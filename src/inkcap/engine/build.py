@@ -154,6 +154,20 @@ def _generator(seed: int, name: str) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") % 2**63)
 
 
+def _between(shape: tuple[int, ...]) -> Tensor:
+    """Kernels that fill in between neighbours, each channel for itself."""
+    kernel = torch.ones((), dtype=torch.float64)
+    for size in shape[2:]:
+        factor = (size + 1) // 2
+        centre = factor - 1 if size % 2 else factor - 0.5
+        slope = 1 - (torch.arange(size, dtype=torch.float64) - centre).abs() / factor
+        kernel = kernel[..., None] * slope
+    whole = torch.zeros(shape, dtype=torch.float64)
+    for channel in range(min(shape[:2])):
+        whole[channel, channel] = kernel
+    return whole
+
+
 def _start(weight: WeightRecord, generator: torch.Generator) -> Tensor:
     shape = weight.structure.sizes
     if weight.start is not None:
@@ -169,5 +183,7 @@ def _start(weight: WeightRecord, generator: torch.Generator) -> Tensor:
         return uniform.sign()
     if weight.initialiser in ("zeros", "ones"):
         return torch.full(shape, float(weight.initialiser == "ones"), dtype=torch.float64)
+    if weight.initialiser == "bilinear":
+        return _between(shape)
     deviation = math.sqrt(2 / weight.fan_in) if weight.initialiser == "he" else 0.01
     return torch.randn(shape, generator=generator, dtype=torch.float64) * deviation

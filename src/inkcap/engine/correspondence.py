@@ -96,7 +96,8 @@ class Numbers:
             return np.full(size, -1)
         first = self.places[capsule.bias.name][0]
         count = capsule.bias.structure.elements
-        return first + np.repeat(np.arange(count), size // count)
+        spread = np.tile if capsule.bias_kind == "item" else np.repeat
+        return first + spread(np.arange(count), size // count)
 
     def tie_of(self, number: NDArray[np.int64], free: int, fixed: int) -> NDArray[np.int64]:
         """Give every use of a number its tie: those used once are free, what training leaves alone is fixed."""

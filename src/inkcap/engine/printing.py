@@ -9,7 +9,7 @@ from typing import Any
 from inkcap.engine import matrix_capsules, vectors, windows
 from inkcap.engine.functions import FUNCTION_FORMS, called_by
 from inkcap.engine.printed import Printed
-from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, WINDOW_FORMS, options, pair
+from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, TRANSPOSED_DEFAULTS, WINDOW_FORMS, options, pair
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered, class_name
 from inkcap.structures import show_shape
@@ -314,6 +314,10 @@ def _print_layer(layer: Layer) -> str:
     if layer.kind == "Linear":
         return f"nn.Linear({weight[1]}, {weight[0]}{bias}{dtype})"
     kernels, depth, *kernel = weight
+    if layer.kind.startswith("ConvTranspose"):
+        stated = options(step, TRANSPOSED_DEFAULTS)
+        each = depth * step.attributes["groups"]
+        return f"nn.{layer.kind}({kernels}, {each}, {pair(kernel)}{stated}{bias}{dtype})"
     stated = options(step, CONVOLUTION_DEFAULTS)
     channels = depth * step.attributes["groups"]
     return f"nn.{layer.kind}({channels}, {kernels}, {pair(kernel)}{stated}{bias}{dtype})"

@@ -83,7 +83,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "add": lambda v, at: v[0] + v[1],
     "bias": lambda v, at: v[0] + _spread(v[1], v[0].ndim, at["per"]),
     "scale": lambda v, at: v[0] * _spread(v[1], v[0].ndim, at["per"]),
-    "matmul": lambda v, at: np.einsum("mn,bn->bm", v[0], v[1]),
+    "matmul": lambda v, at: np.einsum("mn,...n->...m", v[0], v[1]),
     "flip": lambda v, at: np.flip(v[0], tuple(range(-at["axes"], 0))),
     "reshape": lambda v, at: v[0].reshape(v[0].shape[0], *at["shape"]),
     "take": lambda v, at: np.take(v[0], np.array(at["index"], np.int64), -1),

@@ -75,6 +75,8 @@ LIBRARY: dict[str, Any] = {
     "linear": functional.linear,
     "conv2d": torch.conv2d,
     "conv3d": torch.conv3d,
+    "conv_transpose2d": torch.conv_transpose2d,
+    "conv_transpose3d": torch.conv_transpose3d,
     "relu": torch.relu,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
@@ -96,6 +98,8 @@ def reduced(gradient: str, per: str, rank: int) -> str:
     """Write the sum over all that share a number: the batch, and the positions or elements."""
     if per == "channel":
         return f"{gradient}.sum({(0, *range(2, rank))})"
+    if per == "item":
+        return f"{gradient}.flatten(0, -2).sum(0)"
     return f"{gradient}.sum()" if per == "one" else f"{gradient}.sum(0)"
 
 
@@ -111,16 +115,25 @@ def _scale_back(page: Page, call: Call) -> Sequence[str | None]:
     return by_x, reduced(f"({call.gradient} * {x})", per, call.rank) if call.wanted[1] else None
 
 
+def items(name: str, call: Call) -> str:
+    """Write all vectors along the last axis as the rows of a matrix."""
+    return name if call.rank == 2 else f"{name}.flatten(0, -2)"
+
+
 def geometry(step: Step) -> str:
     """Write a convolution's stride, padding, dilation and groups as its backward takes them."""
     at = step.attributes
     stride, padding, dilation = (list(at[name]) for name in ("stride", "padding", "dilation"))
-    return f"{stride}, {padding}, {dilation}, False, {[0] * len(stride)}, {at['groups']}"
+    back = list(at.get("output_padding", [0] * len(stride)))
+    return f"{stride}, {padding}, {dilation}, {step.operation.name == 'deconvolve'}, {back}, {at['groups']}"
 
 
 def convolved(call: Call, x: str, w: str, b: str) -> str:
     """Write a convolution forwards."""
     at = call.step.attributes
+    if call.step.operation.name == "deconvolve":
+        places = f"{at['stride']}, {at['padding']}, {at['output_padding']}, {at['groups']}, {at['dilation']}"
+        return f"conv_transpose{call.rank - 2}d({x}, {w}, {b}, {places})"
     places = f"{at['stride']}, {at['padding']}, {at['dilation']}, {at['groups']}"
     return f"conv{call.rank - 2}d({x}, {w}, {b}, {places})"
 
@@ -182,10 +195,11 @@ RULES: dict[str, Rule] = {
     "matmul": Rule(
         lambda page, c: f"linear({c.arguments[1]}, {c.arguments[0]})",
         lambda page, c: (
-            f"{c.gradient}.t().mm({c.arguments[1]})" if c.wanted[0] else None,
-            f"{c.gradient}.mm({c.arguments[0]})" if c.wanted[1] else None,
+            f"{items(c.gradient, c)}.t().mm({items(c.arguments[1], c)})" if c.wanted[0] else None,
+            f"{c.gradient}.{'mm' if c.rank == 2 else 'matmul'}({c.arguments[0]})" if c.wanted[1] else None,
         ),
     ),
+    "deconvolve": Rule(lambda page, c: convolved(c, c.arguments[0], c.arguments[1], "None"), _convolve_back),
     "convolve": Rule(lambda page, c: convolved(c, c.arguments[0], c.arguments[1], "None"), _convolve_back),
     "flip": Rule(lambda page, c: _flip(c, c.arguments[0]), lambda page, c: (_flip(c, c.gradient),)),
     "window_max": Rule(_pool, _pool_back, saves=True),

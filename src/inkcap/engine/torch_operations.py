@@ -39,6 +39,8 @@ def _reduce(gradient: Tensor, per: str) -> Tensor:
     # A shared number sums over all that share it: the batch, and the positions or elements.
     if per == "channel":
         return gradient.sum((0, *range(2, gradient.ndim)))
+    if per == "item":
+        return gradient.flatten(0, -2).sum(0)
     return gradient.sum() if per == "one" else gradient.sum(0)
 
 
@@ -161,7 +163,10 @@ TORCH: dict[str, TorchOperation] = {
         lambda v, at: v[0] * _spread(v[1], v[0].ndim, at["per"]),
         lambda v, y, g, at: (g * _spread(v[1], v[0].ndim, at["per"]), _reduce(g * v[0], at["per"])),
     ),
-    "matmul": TorchOperation(lambda v, at: functional.linear(v[1], v[0]), lambda v, y, g, at: (g.T @ v[1], g @ v[0])),
+    "matmul": TorchOperation(
+        lambda v, at: functional.linear(v[1], v[0]),
+        lambda v, y, g, at: (g.flatten(0, -2).T @ v[1].flatten(0, -2), g @ v[0]),
+    ),
     "flip": TorchOperation(lambda v, at: _flip(v[0], at["axes"]), lambda v, y, g, at: (_flip(g, at["axes"]),)),
     **{name: TorchOperation(*calls) for name, calls in windows.CALLS.items()},
     "reshape": TorchOperation(

@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from inkcap.engine.losses import LossWithGradient
-from inkcap.engine.rules import FLAT, LIBRARY, Call, Page, convolved, geometry, rule_of
+from inkcap.engine.rules import FLAT, LIBRARY, Call, Page, convolved, geometry, items, rule_of
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Layer, Lowered
 from inkcap.structures import FLOATING
@@ -210,10 +210,10 @@ class _Planner:
         slope, wanted = call.gradient, call.wanted
         if layer.kind == "Linear":
             parts = rule_of(call.step).backward(self.page, call)
-            return (*parts, *([f"{slope}.sum(0)" if wanted[2] else None] if "bias" in layer.held else ()))
+            return (*parts, *([f"{items(slope, call)}.sum(0)" if wanted[2] else None] if "bias" in layer.held else ()))
         x, weight = call.arguments
         made = f"p_{slope}"
-        sizes, mask = [layer.weight_shape[0]], [*wanted[:2], "bias" in layer.held and wanted[2]]
+        sizes, mask = [call.step.shape[0]], [*wanted[:2], "bias" in layer.held and wanted[2]]
         self.page.write(
             f"{made} = convolution_backward({slope}, {x}, {weight}, {sizes}, {geometry(call.step)}, {mask})"
         )

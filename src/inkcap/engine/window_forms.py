@@ -26,6 +26,7 @@ def _count(value: Any) -> int:
     return len(cast("tuple[int, ...]", value)) if isinstance(value, tuple) else 0
 
 
+TRANSPOSED_DEFAULTS: dict[str, Any] = {"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1}
 CONVOLUTION_DEFAULTS: dict[str, Any] = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
 
 
@@ -49,6 +50,13 @@ def _mean(step: Step, x: Printed) -> Printed:
 
 def _bins(kind: str, step: Step, x: Printed) -> Printed:
     return Printed(f"F.adaptive_{kind}_pool{_over(step)}({x.text}, {pair(step.attributes['bins'])})")
+
+
+def _resample(step: Step, x: Printed) -> Printed:
+    at = step.attributes
+    linear = f', mode="{"trilinear" if len(step.shape) == 4 else "bilinear"}'
+    mode = f'{linear}", align_corners={at["align"]}' if at["mode"] == "linear" else ""
+    return Printed(f"F.interpolate({x.text}, {pair(at['size'])}{mode})")
 
 
 def _block(step: Step, x: Printed) -> Printed:
@@ -87,6 +95,16 @@ WINDOW_FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     ),
     "place_kernels": lambda step, v: _place_kernels(step, *v),
     "difference": lambda step, v: _difference(step, v[0]),
+    "deconvolve": lambda step, v: Printed(
+        f"F.conv_transpose{_over(step)}({v[0].text}, {v[1].text}{options(step, TRANSPOSED_DEFAULTS)})"
+    ),
+    "convolve_local": lambda step, v: Printed(
+        f"convolve_local({v[0].text}, {v[1].text}, {', '.join(str(value) for value in step.attributes.values())})"
+    ),
+    "resample": lambda step, v: _resample(step, v[0]),
+    "permute": lambda step, v: Printed(
+        f"{v[0].tight}.permute(0, {', '.join(str(axis + 1) for axis in step.attributes['order'])})"
+    ),
     "window_max": lambda step, v: _pool("max", step, v[0]),
     "window_sum": lambda step, v: _pool("avg", step, v[0], ", divisor_override=1"),
     "window_mean": lambda step, v: _mean(step, v[0]),

@@ -96,6 +96,48 @@ def _block(x: Array, at: Attributes) -> Array:
     return x[(slice(None), *(slice(first, length if size is None else first + size) for length, first, size in axes))]
 
 
+def _deconvolve(x: Array, w: Array, at: Attributes) -> Array:
+    _, each, *kernel = w.shape
+    groups, stride, dilation = at["groups"], at["stride"], at["dilation"]
+    axes = zip(x.shape[2:], kernel, stride, dilation, at["output_padding"], strict=True)
+    wide = [(size - 1) * s + d * (m - 1) + o + 1 for size, m, s, d, o in axes]
+    result = np.zeros((x.shape[0], each * groups, *wide), x.dtype)
+    for c, place in product(range(x.shape[1]), product(*map(range, x.shape[2:]))):
+        first = c // (x.shape[1] // groups) * each
+        under = tuple(
+            slice(i * s, i * s + d * (m - 1) + 1, d) for i, s, d, m in zip(place, stride, dilation, kernel, strict=True)
+        )
+        number = x[(slice(None), c, *place)].reshape(-1, *(1,) * (1 + len(kernel)))
+        result[(slice(None), slice(first, first + each), *under)] += number * w[c]
+    inner = (slice(p, size - p) for p, size in zip(at["padding"], wide, strict=True))
+    return result[(..., *inner)]
+
+
+def _local(x: Array, w: Array, at: Attributes) -> Array:
+    result = np.zeros((x.shape[0], w.shape[0], *w.shape[4:]), x.dtype)
+    for place in product(*map(range, w.shape[4:])):
+        result[(..., *place)] = _convolve(x, w[(..., *place)], {**at, "groups": 1})[(..., *place)]
+    return result
+
+
+def _resample(x: Array, at: Attributes) -> Array:
+    for axis, count in enumerate(at["size"], start=2):
+        x = _along(x, axis, int(count), at)
+    return x
+
+
+def _along(x: Array, axis: int, count: int, at: Attributes) -> Array:
+    size = int(x.shape[axis])
+    i: Array = np.arange(count)
+    if at["mode"] == "nearest":
+        return np.take(x, i * size // count, axis)
+    place: Array = i * (size - 1) / max(count - 1, 1) if at["align"] else (i + 0.5) * size / count - 0.5
+    place = np.clip(place, 0, size - 1)
+    low: Array = np.floor(place).astype(int)
+    share = (place - low).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    return np.take(x, low, axis) * (1 - share) + np.take(x, np.minimum(low + 1, size - 1), axis) * share
+
+
 def _place_kernels(w: Array, at: Attributes) -> Array:
     result = np.zeros((at["kernels"], at["channels"], *w.shape[1:]), w.dtype)
     for kernel, pair in zip(w, at["index"], strict=True):
@@ -110,6 +152,10 @@ def _difference(x: Array, axis: int, apart: int) -> Array:
 
 WINDOW_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "convolve": lambda v, at: _convolve(v[0], v[1], at),
+    "deconvolve": lambda v, at: _deconvolve(v[0], v[1], at),
+    "convolve_local": lambda v, at: _local(v[0], v[1], at),
+    "resample": lambda v, at: _resample(v[0], at),
+    "permute": lambda v, at: v[0].transpose(0, *(axis + 1 for axis in at["order"])),
     "window_max": lambda v, at: _by_window(v[0], at, lambda block, _: block.max(_over(block))),
     "window_sum": lambda v, at: _by_window(v[0], at, lambda block, _: block.sum(_over(block))),
     "window_mean": lambda v, at: _window_mean(v[0], at),

@@ -1,6 +1,6 @@
 """What slides over two or three axes, on torch: convolutions and windows, and the ways back.
 
-``root`` is printed into modules as it stands here, so it names nothing but torch.
+``root`` and ``convolve_local`` are printed into modules as they stand here, so they name nothing but torch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from inkcap.engine.matrix_capsules import recomputed
 
 Attributes = Mapping[str, Any]
 Compute = Callable[[Sequence[Tensor], Attributes], Tensor]
@@ -23,10 +25,6 @@ def root(x: Tensor) -> Tensor:
     """Square root; where x is zero its slope is zero too, not infinite."""
     positive = x > 0
     return torch.where(positive, x, 1).sqrt() * positive
-
-
-PRINTED = {"root": (root,)}
-"""The functions that the printed form of an operation calls."""
 
 
 def _root_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
@@ -43,6 +41,48 @@ def _convolve_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes)
     geometry = (stride, padding, dilation, False, [0] * len(stride), at["groups"])
     by_x, by_w, _ = _aten.convolution_backward(g, v[0], v[1], None, *geometry, [True, True, False])
     return by_x, by_w
+
+
+def _deconvolve(v: Sequence[Tensor], at: Attributes) -> Tensor:
+    call = functional.conv_transpose3d if v[0].ndim == 5 else functional.conv_transpose2d
+    return call(v[0], v[1], None, at["stride"], at["padding"], at["output_padding"], at["groups"], at["dilation"])
+
+
+def _deconvolve_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    stride, padding, dilation, back = (list(at[name]) for name in ("stride", "padding", "dilation", "output_padding"))
+    geometry = (stride, padding, dilation, True, back, at["groups"])
+    by_x, by_w, _ = _aten.convolution_backward(g, v[0], v[1], None, *geometry, [True, True, False])
+    return by_x, by_w
+
+
+def convolve_local(
+    x: Tensor, weight: Tensor, stride: tuple[int, int], padding: tuple[int, int], dilation: tuple[int, int]
+) -> Tensor:
+    """Weigh every position by its own kernel; the weight goes kernel, channel, row, column, position."""
+    kernel, positions = weight.shape[2:4], weight.shape[4:]
+    patches = torch.nn.functional.unfold(x, kernel, dilation, padding, stride)
+    made = torch.einsum("bcl,kcl->bkl", patches, weight.flatten(1, 3).flatten(2))
+    return made.reshape(len(x), -1, *positions)
+
+
+def _local(v: Sequence[Tensor], at: Attributes) -> Tensor:
+    return convolve_local(v[0], v[1], at["stride"], at["padding"], at["dilation"])
+
+
+def _resample(v: Sequence[Tensor], at: Attributes) -> Tensor:
+    if at["mode"] == "nearest":
+        return functional.interpolate(v[0], at["size"], mode="nearest")
+    mode = "trilinear" if v[0].ndim == 5 else "bilinear"
+    return functional.interpolate(v[0], at["size"], mode=mode, align_corners=at["align"])
+
+
+def _axes(order: Sequence[int]) -> list[int]:
+    return [0, *(axis + 1 for axis in order)]
+
+
+def _permute_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
+    order = _axes(at["order"])
+    return (g.permute([order.index(axis) for axis in range(len(order))]),)
 
 
 def _max(x: Tensor, at: Attributes) -> tuple[Tensor, Tensor]:
@@ -132,8 +172,15 @@ def _difference(x: Tensor, at: Attributes) -> Tensor:
     return x.narrow(axis, apart, count) - x.narrow(axis, 0, count)
 
 
+PRINTED: dict[str, tuple[Callable[..., Tensor], ...]] = {"root": (root,), "convolve_local": (convolve_local,)}
+"""The functions that the printed form of an operation calls."""
+
 CALLS: dict[str, tuple[Compute, Product]] = {
     "convolve": (_convolve, _convolve_product),
+    "deconvolve": (_deconvolve, _deconvolve_product),
+    "convolve_local": (_local, recomputed(_local)),
+    "resample": (_resample, recomputed(_resample)),
+    "permute": (lambda v, at: v[0].permute(_axes(at["order"])), _permute_product),
     "window_max": (lambda v, at: _max(v[0], at)[0], lambda v, y, g, at: _to_chosen(v[0], _max(v[0], at)[1], g)),
     "window_sum": (_mean, _mean_product),
     "window_mean": (_mean, _mean_product),

@@ -201,13 +201,15 @@ def _checked_capsule(
     if kind is None:
         # A normalisation takes a bias away again, and its shift stands for it.
         normalised = any(PARTS[worn.part].normalises for worn in capsule.wears)
-        kind = ("channel" if capsule.rank >= 2 else "full") if weighted and not normalised else "none"
-    elif kind == "channel" and capsule.rank < 2:
+        shared = "item" if any(connections[c.id].attributes.get("items") for c in summed) else "channel"
+        kind = (shared if capsule.rank >= 2 else "full") if weighted and not normalised else "none"
+    elif kind in ("channel", "item") and capsule.rank < 2:
         # A vector and a neuron have no channels: one number an element is what is meant.
         kind = "full"
     bias = None
     if kind != "none" and total_input is not None:
-        shape = total_input.shape[:1] if kind == "channel" else total_input.shape
+        shapes = {"channel": total_input.shape[:1], "item": total_input.shape[-1:]}
+        shape = shapes.get(kind, total_input.shape)
         fan_in = sum(w.fan_in for c in summed for w in connections[c.id].weights.values())
         start = attributes.get("b") if capsule.rank == 0 else None
         bias = WeightRecord(

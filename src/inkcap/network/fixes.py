@@ -85,7 +85,7 @@ def mend_mismatch(
         fitting = _fit_convolution(inferred.connection_attributes[connection.id], sizes, target)
         if fitting is not None:
             return set_connection(connection, wording(connection.id, fitting), **fitting)
-    if connection.symbol == "full" and connection.attributes.get("height") is not None:
+    if connection.symbol == "full" and "height" in connection.attributes and sizes[:-1] == target[:-1]:
         return set_connection(connection, wording(connection.id, {"height": None}), height=None)
     if connection.symbol in ("transfer", "scale"):
         if len(sizes) == 1:
@@ -142,6 +142,10 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("convolution", "kernels"): 16,
     ("convolution", "kernel"): 3,
     ("subsampling", "window"): 2,
+    ("transposed-convolution", "kernels"): 16,
+    ("transposed-convolution", "kernel"): 4,
+    ("local-convolution", "kernels"): 16,
+    ("local-convolution", "kernel"): 3,
     ("downsampling", "window"): (2, 2),
     ("vote", "parents"): 10,
     ("vote", "atoms"): 16,

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from inkcap.operations import shapes
+from inkcap.operations import window_shapes as windows
 from inkcap.operations.trace import Operation, ShapeError
+from inkcap.operations.window_shapes import compatible, window_count
 from inkcap.structures import (
     ELEMENT_LIMIT,
     FLOATING,
     Shape,
     Size,
-    ceiling_quotient,
     known,
-    partial,
     product,
     show_shape,
 )
@@ -31,13 +31,6 @@ def _operation(name: str, meaning: str, **rules: Any) -> Operation:
     return operation
 
 
-def compatible(left: Shape, right: Shape) -> bool:
-    """Tell whether two shapes may be equal: known sizes agree."""
-    return len(left) == len(right) and all(
-        a is None or b is None or a == b for a, b in zip(partial(left), partial(right), strict=True)
-    )
-
-
 def _same(x: Shape, **_: Any) -> Shape:
     return x
 
@@ -49,7 +42,7 @@ def _sum(x: Shape, y: Shape) -> Shape:
 
 
 def _spread(x: Shape, w: Shape, *, per: str) -> Shape:
-    expected = {"one": (), "channel": x[:1], "element": x}[per]
+    expected = {"one": (), "channel": x[:1], "item": x[-1:], "element": x}[per]
     if not compatible(w, expected):
         raise ShapeError(f"{show_shape(x)} needs {show_shape(expected)} numbers per {per}, not {show_shape(w)}")
     return x
@@ -60,73 +53,13 @@ def _scale_cost(x: Shape, w: Shape, *, per: str) -> Size:
 
 
 def _matmul(w: Shape, x: Shape) -> Shape:
-    if len(w) != 2 or not compatible(w[1:], x):
-        raise ShapeError(f"a matrix {'×'.join(map(str, w))} cannot multiply a vector {show_shape(x)}")
-    return (w[0],)
+    if len(w) != 2 or not compatible(w[1:], x[-1:]):
+        raise ShapeError(f"a matrix {'×'.join(map(str, w))} cannot multiply a vector {show_shape(x[-1:])}")
+    return (*x[:-1], w[0])
 
 
 def _matmul_cost(w: Shape, x: Shape) -> Size:
-    return w[0] * w[1]
-
-
-def window_count(size: Size, window: Size, stride: Size, padding: Size, dilation: Size = 1) -> Size:
-    """Count the positions of a window: ``⌊(M+2p−δ(m−1)−1)/s⌋+1``."""
-    room = size + 2 * padding - dilation * (window - 1) - 1
-    if isinstance(room, int) and room < 0:
-        raise ShapeError(
-            f"a window of {window}{f' dilated by {dilation}' if dilation != 1 else ''} does not fit into "
-            f"{size}{f' padded by {padding}' if padding else ''}"
-        )
-    return room // stride + 1
-
-
-def _convolve(
-    x: Shape, w: Shape, *, stride: Shape, padding: Shape, dilation: Shape, groups: Size, pairs: Size | None = None
-) -> Shape:
-    if isinstance(x[0], int) and isinstance(groups, int) and isinstance(w[1], int) and w[1] * groups != x[0]:
-        raise ShapeError(f"kernels of {w[1]}·{groups} channels cannot weigh {x[0]} channels")
-    axes = zip(x[1:], w[2:], stride, padding, dilation, strict=True)
-    return (w[0], *(window_count(size, m, s, p, d) for size, m, s, p, d in axes))
-
-
-def _convolve_cost(x: Shape, w: Shape, **attributes: Any) -> Size:
-    # Of a kernel that a table fills, only the listed pairs of channels are multiplied.
-    pairs = attributes.get("pairs")
-    weights = product(w) if pairs is None else pairs * product(w[2:])
-    return product(_convolve(x, w, **attributes)[1:]) * weights
-
-
-def _windows(x: Shape, *, window: Shape, stride: Shape, padding: Shape, edge: str, **_: Any) -> Shape:
-    sizes: list[Size] = []
-    for size, m, s, p in zip(x[1:], window, stride, padding, strict=True):
-        count = window_count(size, m, s, p)
-        if edge == "ceil":
-            count = ceiling_quotient(size + 2 * p - m, s) + 1
-            # A last window that would start beyond the data and its left padding sees nothing.
-            beyond = (count - 1) * s - size - p
-            if isinstance(beyond, int) and beyond >= 0:
-                count = count - 1
-        sizes.append(count)
-    return (x[0], *sizes)
-
-
-def _bins(x: Shape, *, bins: Shape) -> Shape:
-    return (x[0], *bins)
-
-
-def _block(x: Shape, *, first: Shape, sizes: tuple[Size | None, ...]) -> Shape:
-    kept = tuple(size if count is None else count for size, count in zip(x, sizes, strict=True))
-    for size, begin, count in zip(x, first, kept, strict=True):
-        if isinstance(size, int) and isinstance(begin, int) and isinstance(count, int) and begin + count > size:
-            raise ShapeError(f"{show_shape(x)} has no block of {show_shape(kept)} that starts at {show_shape(first)}")
-    return kept
-
-
-def _pad(x: Shape, *, before: Shape, after: Shape) -> Shape:
-    sizes = tuple(size + first + last for size, first, last in zip(x, before, after, strict=True))
-    if any(isinstance(last, int) and last < 0 for last in after):
-        raise ShapeError(f"{show_shape(x)} from {show_shape(before)} on does not fit into {show_shape(sizes)}")
-    return sizes
+    return product(x[:-1]) * w[0] * w[1]
 
 
 def _flip(x: Shape, *, axes: int) -> Shape:
@@ -146,33 +79,16 @@ def _cast(x: Shape, *, dtype: str) -> Shape:
     return x
 
 
-def _index_within(index: Sequence[int], size: Size, what: str) -> None:
-    if isinstance(size, int) and index and max(index) >= size:
-        raise ShapeError(f"{what} {max(index)} of {size}, which are numbered from 0 to {size - 1}")
-
-
 def _take(x: Shape, *, index: Sequence[int]) -> Shape:
-    _index_within(index, x[-1], "cannot take number")
+    windows.index_within(index, x[-1], "cannot take number")
     return (*x[:-1], len(index))
 
 
 def _place(x: Shape, *, index: Sequence[int], size: Size) -> Shape:
     if isinstance(x[-1], int) and x[-1] != len(index):
         raise ShapeError(f"{x[-1]} numbers need as many places, not {len(index)}")
-    _index_within(index, size, "there is no place number")
+    windows.index_within(index, size, "there is no place number")
     return (*x[:-1], size)
-
-
-def _place_kernels(w: Shape, *, index: Sequence[int], kernels: Size, channels: Size) -> Shape:
-    _index_within(index, kernels * channels, "there is no pair number")
-    return (kernels, channels, *w[1:])
-
-
-def _difference(x: Shape, *, axis: int, apart: int) -> Shape:
-    size = x[axis] - apart
-    if isinstance(size, int) and size < 1:
-        raise ShapeError(f"{show_shape(x)} has no two numbers {apart} apart along the axis")
-    return tuple(size if i == axis + len(x) else old for i, old in enumerate(x))
 
 
 def _equal(x: Shape, y: Shape) -> Shape:
@@ -286,28 +202,50 @@ def within_limit(shape: Shape) -> bool:
 
 
 add = _operation("add", "x + y", shape=_sum)
-bias = _operation("bias", "x + b, one number per channel or per element", shape=_spread)
+bias = _operation("bias", "x + b, one number per channel, per element, or per element of an item", shape=_spread)
 scale = _operation(
     "scale", "w·x, one number for all, per channel or per element", shape=_spread, multiply_adds=_scale_cost
 )
-matmul = _operation("matmul", "W × x", shape=_matmul, multiply_adds=_matmul_cost)
-convolve = _operation("convolve", "W ⋆ x, cross-correlation", shape=_convolve, multiply_adds=_convolve_cost)
+matmul = _operation("matmul", "W × x, for every vector along the last axis", shape=_matmul, multiply_adds=_matmul_cost)
+convolve = _operation(
+    "convolve", "W ⋆ x, cross-correlation", shape=windows.convolve, multiply_adds=windows.convolve_cost
+)
 flip = _operation("flip", "the last axes reversed: a kernel turned by 180°", shape=_flip)
-window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=_windows)
-window_sum = _operation("window_sum", "the sum of each window", shape=_windows)
-window_mean = _operation("window_mean", "the mean of each window, of its padding too if that counts", shape=_windows)
-bins_max = _operation("bins_max", "the largest of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
-bins_mean = _operation("bins_mean", "the mean of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=_bins)
-block = _operation("block", "a block of x: along every axis all, or so many from the first on", shape=_block)
-pad = _operation("pad", "x with zeros before and after it along every axis", shape=_pad)
+window_max = _operation("window_max", "the largest of each window; the first in row order wins", shape=windows.windows)
+window_sum = _operation("window_sum", "the sum of each window", shape=windows.windows)
+window_mean = _operation(
+    "window_mean", "the mean of each window, of its padding too if that counts", shape=windows.windows
+)
+bins_max = _operation(
+    "bins_max", "the largest of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=windows.bins
+)
+bins_mean = _operation("bins_mean", "the mean of each of n bins an axis, from ⌊ia/n⌋ to ⌈(i+1)a/n⌉", shape=windows.bins)
+block = _operation("block", "a block of x: along every axis all, or so many from the first on", shape=windows.block)
+pad = _operation("pad", "x with zeros before and after it along every axis", shape=windows.pad)
 root = _operation("root", "√x; its slope at zero is zero", shape=_same, elementwise=True)
 reshape = _operation("reshape", "the same numbers in the same order, in another shape", shape=_reshape)
 take = _operation("take", "the numbers at some places of the last axis", shape=_take)
 place = _operation("place", "each number added at its place of a last axis of zeros", shape=_place)
-place_kernels = _operation(
-    "place_kernels", "kernels at their pairs of channels, zeros where there is none", shape=_place_kernels
+deconvolve = _operation(
+    "deconvolve",
+    "W ⋆ᵀ x, the way back of a cross-correlation",
+    shape=windows.deconvolve,
+    multiply_adds=windows.deconvolve_cost,
 )
-difference = _operation("difference", "what numbers some places apart along an axis differ by", shape=_difference)
+convolve_local = _operation(
+    "convolve_local",
+    "a kernel of its own for every position of x",
+    shape=windows.local,
+    multiply_adds=windows.local_cost,
+)
+resample = _operation("resample", "x at other positions: of the nearest, or between neighbours", shape=windows.resample)
+permute = _operation("permute", "x with its axes in another order, 0 the first", shape=windows.permute)
+place_kernels = _operation(
+    "place_kernels", "kernels at their pairs of channels, zeros where there is none", shape=windows.place_kernels
+)
+difference = _operation(
+    "difference", "what numbers some places apart along an axis differ by", shape=windows.difference
+)
 relu = _operation("relu", "max(0, x)", shape=_same, elementwise=True)
 sigmoid = _operation("sigmoid", "1/(1+e^(−x))", shape=_same, elementwise=True)
 tanh = _operation("tanh", "tanh x", shape=_same, elementwise=True)
@@ -401,6 +339,7 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "block",
     "pad",
     "difference",
+    "permute",
 }
 
 

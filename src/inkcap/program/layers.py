@@ -10,7 +10,7 @@ from inkcap.operations import Step
 from inkcap.program.naming import Identifiers
 from inkcap.program.program import Program, WornPart
 
-LayerKind = Literal["Conv2d", "Conv3d", "Linear", "PReLU", "part"]
+LayerKind = Literal["Conv2d", "Conv3d", "ConvTranspose2d", "ConvTranspose3d", "Linear", "PReLU", "part"]
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
     producers = {step.target: step for step in program.trace.steps}
     # Layers come from all steps, needed or not, so that every variant of a network has the same parameters.
     for step in program.trace.steps:
-        if step.operation.name not in ("matmul", "convolve"):
+        if step.operation.name not in ("matmul", "convolve", "deconvolve"):
             continue
         weight = step.arguments[0 if step.operation.name == "matmul" else 1]
         if weight in weight_of and len(users[weight]) == 1:
             owner = program.owners[step.target]
-            kind = "Linear" if step.operation.name == "matmul" else "Conv3d" if len(step.shape) == 4 else "Conv2d"
+            kind = _kind(step)
             alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
             name = identifiers.fresh(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
             argument = step.arguments[1 if kind == "Linear" else 0]
@@ -94,6 +94,15 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
     for layer in lowered.layers.values():
         lowered.names.update({name: f"{layer.identifier}.{own}" for own, name in layer.held.items()})
     return lowered
+
+
+def _kind(step: Step) -> LayerKind:
+    if step.operation.name == "matmul":
+        return "Linear"
+    volume = len(step.shape) == 4
+    if step.operation.name == "deconvolve":
+        return "ConvTranspose3d" if volume else "ConvTranspose2d"
+    return "Conv3d" if volume else "Conv2d"
 
 
 def _add_parts(lowered: Lowered, producers: dict[int, Step], identifiers: Identifiers) -> None:
@@ -147,4 +156,11 @@ def _merge_bias(
 
 
 def _takes_bias(layer: Layer, step: Step) -> bool:
-    return "bias" not in layer.held and (layer.kind == "Linear" or step.attributes["per"] == "channel")
+    return "bias" not in layer.held and step.attributes["per"] == _shared_by(layer)
+
+
+def _shared_by(layer: Layer) -> str:
+    """Tell over what a layer's bias is shared: channels, or the vectors along the last axis."""
+    if layer.kind != "Linear":
+        return "channel"
+    return "element" if len(layer.step.shape) == 1 else "item"

@@ -114,7 +114,7 @@ class _Lowering:
             total = self.trace.value(capsule.total_input.shape, capsule.total_input.dtype)
             self.program.inputs[capsule.id] = total.number
         if capsule.bias is not None:
-            per = "channel" if capsule.bias_kind == "channel" else "element"
+            per = "element" if capsule.bias_kind == "full" else capsule.bias_kind
             total = op.bias(total, self._value(capsule.bias), per=per)
         return total
 

@@ -24,8 +24,11 @@ from inkcap.symbols import (
     matrix_votes,
     normalisation,
     ported,
+    resampling,
     sparse,
     subsampling,
+    transposed,
+    unshared,
     vectors,
 )
 from inkcap.symbols.part import PartSymbol
@@ -52,6 +55,9 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *connections.SYMBOLS,
         *blocks.SYMBOLS,
         *hardwired.SYMBOLS,
+        *transposed.SYMBOLS,
+        *unshared.SYMBOLS,
+        *resampling.SYMBOLS,
         *sparse.SYMBOLS,
         *codes.SYMBOLS,
         *subsampling.SYMBOLS,

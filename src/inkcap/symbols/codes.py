@@ -48,7 +48,7 @@ def _problem(shape: Shape, attributes: Attributes) -> Problem | None:
 CODES = ConnectionSymbol(
     id="codes",
     title="codes",
-    mark="⊖",
+    mark="Δ",
     formula="Σ_i (Y_i − W_{ji})²",
     ranks=((1, 1),),
     forward=codes,

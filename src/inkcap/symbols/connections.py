@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
-from inkcap.structures import PartialShape, Shape
+from inkcap.structures import PartialShape, Shape, partial, product
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.reshaping import RESHAPING
 from inkcap.symbols.symbol import (
@@ -30,7 +31,12 @@ def transfer(y: Traced, given: Given, attributes: Attributes) -> Traced:
 
 
 def full(y: Traced, given: Given, attributes: Attributes) -> Traced:
-    """Multiplies the back end by a matrix: every element enters every element."""
+    """Multiplies the back end by a matrix: every element enters every element.
+
+    Item by item it multiplies every row of a matrix array, or every matrix array of a list, by the same matrix.
+    """
+    if attributes["items"] and len(y.shape) == 4:
+        y = op.reshape(y, shape=(1, y.shape[0], product(y.shape[1:])))
     return op.matmul(given["weight"], y)
 
 
@@ -63,14 +69,30 @@ def back_of_matrix(front: PartialShape, attributes: Attributes) -> PartialShape:
     return (attributes["width"],)
 
 
+def _item_size(back: PartialShape) -> int | None:
+    """Give how many numbers an item has: a vector, a row of a matrix array, or a matrix array of a list."""
+    item = back[-1:] if len(back) < 4 else back[1:]
+    return None if None in item else math.prod(size for size in item if size is not None)
+
+
+def _full_solve(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
+    found: dict[str, Any] = {} if attributes["items"] is not None else {"items": len(front) > 1}
+    return {**found, **solve_matrix(attributes, (_item_size(back),), front[-1:])}
+
+
+def _full_back(front: PartialShape, attributes: Attributes) -> PartialShape:
+    return (*front[:-1], attributes["width"])
+
+
 def _full_problem(shape: Shape, attributes: Attributes) -> Problem | None:
-    if isinstance(shape[0], int) and attributes["width"] not in (None, shape[0]):
+    size = _item_size(partial(shape))
+    if size is not None and attributes["width"] not in (None, size):
         return Problem(
             "structure-mismatch",
             f"the matrix is {attributes['height']}×{attributes['width']}, so it takes a vector of "
-            f"{attributes['width']}, but the back end has {shape[0]}; set width to {shape[0]} or leave it empty",
-            {"width": attributes["width"], "back end": shape[0]},
-            {"width": shape[0]},
+            f"{attributes['width']}, but the back end has {size}; set width to {size} or leave it empty",
+            {"width": attributes["width"], "back end": size},
+            {"width": size},
         )
     return None
 
@@ -121,24 +143,31 @@ FULL = ConnectionSymbol(
     title="full",
     mark="×",
     formula="W × Y",
-    ranks=((1, 1),),
+    ranks=((1, 1), (2, 2), (3, 2)),
     forward=full,
     weights=_full_weights,
-    solve=solve_matrix,
-    back=back_of_matrix,
+    solve=_full_solve,
+    back=_full_back,
     problem=_full_problem,
     attributes=(
         Attribute("height", "size", "Rows M of the matrix: the dimension of the front end.", letter="M"),
         Attribute("width", "size", "Columns N of the matrix: the dimension of the back end.", letter="N"),
+        Attribute("items", "flag", "Every item of a list is multiplied by the same matrix.", inferred=True),
         INITIALISER_ATTRIBUTE,
         *WEIGHT_ATTRIBUTES,
     ),
-    samples=(Sample({"height": 3}, (4,)), Sample({}, (2,), front=(5,))),
+    samples=(
+        Sample({"height": 3}, (4,)),
+        Sample({}, (2,), front=(5,)),
+        Sample({"height": 2}, (1, 3, 4)),
+        Sample({}, (3, 2, 1, 2), front=(1, 3, 2)),
+    ),
     refusals=(
         Refusal({}, (4,), "missing-attribute"),
         Refusal({"height": 3, "width": 5}, (4,), "structure-mismatch"),
         Refusal({"height": 3}, (4,), "structure-mismatch", front=(5,)),
         Refusal({"height": 3}, (1, 2, 2), "rank-mismatch", front_rank=1),
+        Refusal({"height": 3}, (1, 2, 2), "structure-mismatch", front=(1, 3, 3)),
     ),
 )
 
@@ -169,7 +198,13 @@ SCALE = ConnectionSymbol(
         ),
         *WEIGHT_ATTRIBUTES,
     ),
-    samples=(Sample({}, (3,)), Sample({"per": "channel"}, (2, 3, 2)), Sample({"per": "element"}, (2, 2, 2))),
+    samples=(
+        Sample({}, (3,)),
+        Sample({"per": "channel"}, (2, 3, 2)),
+        Sample({"per": "element"}, (2, 2, 2)),
+        Sample({"per": "channel"}, (2, 2, 1, 2)),
+        Sample({}, ()),
+    ),
     refusals=(
         Refusal({}, (3,), "structure-mismatch", front=(4,)),
         Refusal({}, (3,), "not-floating", dtype="int64"),

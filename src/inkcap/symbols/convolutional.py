@@ -74,7 +74,8 @@ def _solve(attributes: Attributes, back: PartialShape, front: PartialShape) -> A
     if attributes["kernels"] is None:
         several = front[0] if front[0] is not None else back[0] if attributes["depthwise"] else None
         found |= {} if several is None else {"kernels": several}
-    if attributes["kernel"] is None:
+    # A kernel that keeps the size may have any odd size: that has to be said.
+    if attributes["kernel"] is None and not attributes["same"]:
         places = zip(*(attributes[name] for name in ("stride", "padding", "dilation")), strict=True)
         counts = front[1:] if len(front) > 1 else (1,) * len(back[1:])
         strides = ((1, *rest) if len(front) == 1 else (s, *rest) for s, *rest in places)
@@ -82,7 +83,7 @@ def _solve(attributes: Attributes, back: PartialShape, front: PartialShape) -> A
         sizes = [_kernel_size(size, count, *place) for size, count, place in ends]
         if all(size is not None for size in sizes):
             found["kernel"] = tuple(sizes)
-    elif attributes["same"]:
+    elif attributes["kernel"] is not None and attributes["same"]:
         around = tuple(d * (m - 1) // 2 for m, d in zip(attributes["kernel"], attributes["dilation"], strict=True))
         found |= {} if attributes["padding"] == around else {"padding": around}
     return found
@@ -163,6 +164,7 @@ CONVOLUTION = ConnectionSymbol(
         Refusal({"kernels": 3, "kernel": (2, 2), "groups": 2}, (2, 5, 5), "groups-do-not-divide"),
         Refusal({"kernels": 2, "kernel": (2, 2), "channels": 3}, (2, 5, 5), "structure-mismatch"),
         Refusal({"kernels": 2}, (2, 5, 5), "missing-attribute"),
+        Refusal({"same": True}, (2, 5, 5), "missing-attribute", front=(2, 5, 5)),
         Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "structure-mismatch", front_rank=1),
         Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "rank-mismatch", front_rank=3),
         Refusal({"kernels": 2, "kernel": (2, 2)}, (2, 5, 5), "structure-mismatch", front=(2, 5, 5)),

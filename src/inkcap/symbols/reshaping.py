@@ -14,10 +14,13 @@ from inkcap.symbols.symbol import ConnectionSymbol, Given, Problem, Refusal, Sam
 def reshaping(y: Traced, given: Given, attributes: Attributes) -> Traced:
     """Lays the same numbers out in another shape: channel by channel, row by row (Eq. 26).
 
+    An order reads the axes otherwise: 1, 2, 0 goes row by row, with the channels of a place together.
     With atoms the channels are types of so many each, and what stands at one position in the channels of one type
     becomes a row: a capsule.
     """
-    shape, atoms = attributes["shape"], attributes["atoms"]
+    shape, atoms, order = attributes["shape"], attributes["atoms"], attributes["order"]
+    if order:
+        y = op.permute(y, order=order)
     if atoms is None:
         return op.reshape(y, shape=(product(y.shape),) if shape is None else shape)
     types, positions = y.shape[0] // atoms, product(y.shape[1:])
@@ -48,7 +51,18 @@ def _back(front: PartialShape, attributes: Attributes) -> PartialShape:
 
 
 def _whole_capsules(shape: Shape, attributes: Attributes) -> Problem | None:
-    atoms, channels = attributes["atoms"], shape[0]
+    order = attributes["order"]
+    if order and sorted(order) != list(range(len(shape))):
+        natural = tuple(range(len(shape)))
+        return Problem(
+            "structure-mismatch",
+            f"the order {', '.join(map(str, order))} does not name the axes {', '.join(map(str, natural))} of the back "
+            "end, 0 the channels, each once",
+            {"order": order, "axes": natural},
+            {"order": None},
+        )
+    atoms: int | None = attributes["atoms"]
+    channels = shape[int(order[0])] if order else shape[0]
     if atoms is None or not isinstance(channels, int) or channels % atoms == 0:
         return None
     return Problem(
@@ -79,6 +93,12 @@ RESHAPING = ConnectionSymbol(
             inferred=True,
             letter="a",
         ),
+        Attribute(
+            "order",
+            "list",
+            "Order in which axes are read, 0 channels: [1, 2, 0] is row, column, channel; as they stand when empty.",
+            inferred=True,
+        ),
     ),
     samples=(
         Sample({}, (2, 2, 3)),
@@ -87,10 +107,13 @@ RESHAPING = ConnectionSymbol(
         Sample({"atoms": 2}, (4, 2, 3), front=(1, 12, 2)),
         Sample({"atoms": 3}, (6,), front=(1, 2, 3)),
         Sample({"atoms": 2, "shape": (8,)}, (4, 2, 1)),
+        Sample({"order": (1, 2, 0)}, (4, 2, 3), front=(1, 12, 2)),
+        Sample({"order": (3, 0, 2, 1)}, (2, 1, 3, 2)),
     ),
     refusals=(
         Refusal({}, (2, 2, 3), "structure-mismatch", front=(11,)),
         Refusal({"shape": (3, 2, 3)}, (12,), "structure-mismatch", front_rank=2),
+        Refusal({"order": (0, 2)}, (4, 2, 3), "structure-mismatch"),
         Refusal({"atoms": 3}, (4, 2, 3), "structure-mismatch", front_rank=2),
         Refusal({"atoms": 2}, (4, 2, 3), "structure-mismatch", front_rank=1),
     ),

@@ -27,10 +27,11 @@ DTYPE_ATTRIBUTE = Attribute(
 BIAS_ATTRIBUTE = Attribute(
     "bias",
     "choice",
-    "Bias B: none, one number per channel, or one per element. Left empty, a capsule that some weighted "
-    "connection enters gets one per channel (2D, 3D) or per element (neuron, 1D); any other gets none.",
+    "Bias B: none, one number per channel, one per element of an item, or one per element. Left empty, a capsule that "
+    "some weighted connection enters gets one per channel (2D, 3D), per element of an item where the connection works "
+    "item by item, or per element (neuron, 1D); any other gets none.",
     inferred=True,
     letter="B",
-    choices=("none", "channel", "full"),
+    choices=("none", "channel", "item", "full"),
 )
 NEURON_BIAS_ATTRIBUTE = Attribute("b", "number", "Bias b with which the neuron starts.", default=0, letter="b")

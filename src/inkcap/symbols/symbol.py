@@ -13,7 +13,7 @@ from inkcap.symbols.attributes import Attribute, Attributes, over_axes
 from inkcap.symbols.port import MAIN, Port
 from inkcap.symbols.stated import BIAS_ATTRIBUTE, DTYPE_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE, size_attributes
 
-BiasKind = Literal["none", "channel", "full"]
+BiasKind = Literal["none", "channel", "item", "full"]
 
 Given = Mapping[str, Traced]
 """What a forward function is given by name beside what enters it: weights, parameters, states, other ports."""
