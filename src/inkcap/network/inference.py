@@ -29,6 +29,14 @@ from inkcap.symbols import (
 )
 
 
+@dataclass(frozen=True)
+class _Traced:
+    back: Shape
+    dtype: str
+    attributes: dict[str, Any]
+    made: tuple[Trace, Traced]
+
+
 @dataclass
 class Inferred:
     """All that is known of a drawing's structures and attributes.
@@ -44,6 +52,19 @@ class Inferred:
     dtype: dict[str, str] = field(default_factory=dict[str, str])
     gathered: dict[str, dict[str, PartialShape]] = field(default_factory=dict[str, dict[str, PartialShape]])
     """What each connection brings to a port that gathers, by the socket and the connection."""
+
+    last_traced: dict[str, _Traced] = field(default_factory=dict[str, "_Traced"])
+    """What was traced last of each connection: most are asked for several times with nothing new in between."""
+
+    def trace(
+        self, connection: Connection, attributes: dict[str, Any], back: Shape, dtype: str
+    ) -> tuple[Trace, Traced]:
+        """Trace what a connection makes of its back end."""
+        last = self.last_traced.get(connection.id)
+        if last is None or (last.back, last.dtype, last.attributes) != (back, dtype, attributes):
+            made = trace_connection(CONNECTIONS[connection.symbol], attributes, back, dtype)
+            last = self.last_traced[connection.id] = _Traced(back, dtype, dict(attributes), made)
+        return last.made
 
     def wanted(self, connection: Connection) -> PartialShape:
         """Give what a connection's front end must be, as far as its port tells."""
@@ -198,14 +219,14 @@ class Inference:
             attributes.update(found)
             if found:
                 self._push(connection)
-        self._forwards(connection, symbol, with_names(declared, attributes))
+        self._forwards(connection, with_names(declared, attributes))
         if symbol.back:
             self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
 
-    def _forwards(self, connection: Connection, symbol: ConnectionSymbol, attributes: dict[str, Any]) -> None:
+    def _forwards(self, connection: Connection, attributes: dict[str, Any]) -> None:
         back = filled(self.known.output[connection.back], "back")
         try:
-            _, front = trace_connection(symbol, attributes, back, "float32")
+            _, front = self.known.trace(connection, attributes, back, "float32")
         except ShapeError:
             return
         name, found = socket(connection.front, connection.port), partial(front.shape)
