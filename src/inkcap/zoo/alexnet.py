@@ -6,17 +6,10 @@ from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data, classify
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 IMAGES: Sizes = (227, 227, 3)
-
-
-def classify(drawing: Drawing, classes: int, dense: int) -> None:
-    """Add the end of AlexNet and its kin: two full connections with dropout, and the probabilities of the classes."""
-    for id in ("fc6", "fc7"):
-        drawing.then(id, "1D-relu", "full", dimension=dense)
-        drawing.wear(id, "dropout", probability=0.5)
-    drawing.then("prob", "1D-softmax", "full", dimension=classes)
 
 
 def _strengthen(drawing: Drawing, number: int, **normal: Any) -> None:

@@ -6,7 +6,8 @@ from functools import partial
 from math import prod
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 
 def capsnet(

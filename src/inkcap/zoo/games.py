@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data, convolve
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 
 def deep_q_network(classes: int = 18, input: Sizes = (84, 84, 4)) -> Drawing:
@@ -52,10 +53,7 @@ def alphago_value(input: Sizes = (19, 19, 49), width: int = 192) -> Drawing:
 
 
 def _convolve(drawing: Drawing, id: str, face: str, back: str, kernel: int, biased: bool, **more: Any) -> None:
-    """Add a convolution with batch norm that keeps the board's size."""
-    drawing.add(id, face)
-    drawing.connect(back, id, "convolution", kernel=kernel, padding=kernel // 2, **more)
-    drawing.wear(id, "batch-norm")
+    convolve(drawing, id, face, back, kernel, {}, **more)
     if biased:
         drawing.change(id, bias="channel")
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data, convolve
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 MODULES = {
     "3a": (64, 96, 128, 16, 32, 32),
@@ -21,32 +22,25 @@ MODULES = {
     "5b": (384, 192, 384, 48, 128, 128),
 }
 """Kernels of each module: 1×1, reduction before 3×3, 3×3, reduction before 5×5, 5×5, projection after the pool."""
+EPSILON = {"epsilon": 1e-3}
 WIDTHS = ("ones", "reduce3", "threes", "reduce5", "fives", "pooled")
-
-
-def convolve(drawing: Drawing, id: str, back: str, normalised: bool, kernel: int, **more: Any) -> str:
-    """Add a convolution that keeps the size, but for its stride, and a ReLU; normalised it wears batch norm."""
-    drawing.add(id, "2D-relu")
-    drawing.connect(back, id, "convolution", kernel=kernel, padding=kernel // 2, **more)
-    if normalised:
-        drawing.wear(id, "batch-norm", epsilon=1e-3)
-    return id
 
 
 def inception(normalised: bool) -> Drawing:
     """A module: four branches see the same maps, and what they give is laid one behind another."""
     body = Drawing("inception", arguments=dict.fromkeys(WIDTHS, 64))
+    norm = EPSILON if normalised else None
     body.add("x", "2D-identical")
     # torchvision's weights were trained with 3×3 in the branch that the paper calls 5×5.
     wide = 3 if normalised else 5
-    convolve(body, "one", "x", normalised, 1, kernels="=ones")
-    convolve(body, "reduce3", "x", normalised, 1, kernels="=reduce3")
-    convolve(body, "three", "reduce3", normalised, 3, kernels="=threes")
-    convolve(body, "reduce5", "x", normalised, 1, kernels="=reduce5")
-    convolve(body, "five", "reduce5", normalised, wide, kernels="=fives")
+    convolve(body, "one", "2D-relu", "x", 1, norm, kernels="=ones")
+    convolve(body, "reduce3", "2D-relu", "x", 1, norm, kernels="=reduce3")
+    convolve(body, "three", "2D-relu", "reduce3", 3, norm, kernels="=threes")
+    convolve(body, "reduce5", "2D-relu", "x", 1, norm, kernels="=reduce5")
+    convolve(body, "five", "2D-relu", "reduce5", wide, norm, kernels="=fives")
     body.add("pool", "2D-downsampling", window=3, stride=1, padding=1)
     body.connect("x", "pool", "transfer")
-    convolve(body, "projection", "pool", normalised, 1, kernels="=pooled")
+    convolve(body, "projection", "2D-relu", "pool", 1, norm, kernels="=pooled")
     body.add("cat", "2D-identical")
     for branch in ("one", "three", "five", "projection"):
         body.connect(branch, "cat", "inject")
@@ -55,12 +49,13 @@ def inception(normalised: bool) -> Drawing:
 
 def auxiliary(normalised: bool) -> Drawing:
     """A head that helps the early modules learn: it guesses the class from the middle of the network."""
+    norm = EPSILON if normalised else None
     body = Drawing("auxiliary", arguments={"classes": 1000, "kernels": 128, "dense": 1024})
     if normalised:
         body.add("average", "2D-downsampling", kind="average", bins=4)
     else:
         body.add("average", "2D-downsampling", kind="average", window=5, stride=3, edge="ceil")
-    convolve(body, "conv", "average", normalised, 1, kernels="=kernels")
+    convolve(body, "conv", "2D-relu", "average", 1, norm, kernels="=kernels")
     body.then("flat", "1D-identical", "reshaping")
     body.then("fc", "1D-relu", "full", dimension="=dense")
     body.wear("fc", "dropout", probability=0.7)
@@ -106,13 +101,14 @@ def googlenet(
 
 
 def _stem(drawing: Drawing, normalised: bool, input: Sizes, shrink: int) -> str:
+    norm = EPSILON if normalised else None
     add_data(drawing, "data", input)
-    convolve(drawing, "conv1", "data", normalised, 7, kernels=64 // shrink, stride=2)
+    convolve(drawing, "conv1", "2D-relu", "data", 7, norm, kernels=64 // shrink, stride=2)
     last = drawing.then("pool1", "2D-downsampling", window=3, stride=2, edge="ceil")
     if not normalised:
         last = drawing.then("norm1", "2D-local-response", "transfer")
-    convolve(drawing, "conv2_reduce", last, normalised, 1, kernels=64 // shrink)
-    last = convolve(drawing, "conv2", "conv2_reduce", normalised, 3, kernels=192 // shrink)
+    convolve(drawing, "conv2_reduce", "2D-relu", last, 1, norm, kernels=64 // shrink)
+    last = convolve(drawing, "conv2", "2D-relu", "conv2_reduce", 3, norm, kernels=192 // shrink)
     if not normalised:
         last = drawing.then("norm2", "2D-local-response", "transfer")
     return drawing.then("pool2", "2D-downsampling", window=3, stride=2, edge="ceil")

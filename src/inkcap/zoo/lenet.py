@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
+from inkcap.zoo.building import add_data
 from inkcap.zoo.perceptrons import LI_SHAN
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 DIGITS: Sizes = (28, 28, 1)
 TABLE = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 STEREO: Sizes = (32, 32, 2)
 

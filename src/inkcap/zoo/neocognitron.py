@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 LEVELS = (((5, 2), (7, 0)), ((5, 1), (5, 1)), ((5, 0), (2, 0)))
 """Kernel and padding of the simple cells and of the complex cells, level by level."""

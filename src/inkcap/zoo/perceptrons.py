@@ -7,7 +7,8 @@ from functools import partial
 from itertools import pairwise
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 
 def mcculloch_pitts(inputs: int = 2) -> Drawing:

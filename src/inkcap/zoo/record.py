@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from inkcap.drawing import Drawing
-from inkcap.structures import AXES, axes_count
 
 Sizes = tuple[int, ...]
 """The sizes of an input in reading order: height, width, channels, or a single dimension."""
@@ -45,10 +43,3 @@ class KnownNetwork:
     def names(self) -> tuple[str, ...]:
         """Every name that it answers to, its own first."""
         return (self.name, *self.aliases)
-
-
-def add_data(drawing: Drawing, id: str, input: Sizes) -> str:
-    """Add a data capsule whose sizes are given in reading order."""
-    rank = next(rank for rank in AXES if axes_count(rank) == len(input))
-    sizes: dict[str, Any] = dict(zip(AXES[rank], input, strict=True))
-    return drawing.add(id, f"{rank}D-data", **sizes)

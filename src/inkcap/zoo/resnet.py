@@ -7,25 +7,21 @@ from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data, convolve
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 """Blocks of each of the four stages, by the number of layers with weights."""
-
-
-def convolve(body: Drawing, id: str, face: str, back: str, kernel: int, **more: Any) -> None:
-    """Add a convolution with batch norm that keeps the size, but for its stride."""
-    body.add(id, face)
-    body.connect(back, id, "convolution", kernel=kernel, padding=kernel // 2, **more)
-    body.wear(id, "batch-norm")
+NORM: dict[str, Any] = {}
+"""Batch norm as it is."""
 
 
 def basic(projected: bool) -> Drawing:
     """A block of two 3×3 convolutions; ``projected`` brings the input to the new size before it is added."""
     body = Drawing("basic", arguments={"width": 64, "stride": 1})
     body.add("x", "2D-identical")
-    convolve(body, "a", "2D-relu", "x", 3, kernels="=width", stride="=stride")
-    convolve(body, "b", "2D-identical", "a", 3, kernels="=width")
+    convolve(body, "a", "2D-relu", "x", 3, NORM, kernels="=width", stride="=stride")
+    convolve(body, "b", "2D-identical", "a", 3, NORM, kernels="=width")
     return _added(body, "b", projected, "=width")
 
 
@@ -34,9 +30,9 @@ def bottleneck(projected: bool, original: bool) -> Drawing:
     body = Drawing("bottleneck", arguments={"width": 64, "stride": 1})
     first, middle = ({"stride": "=stride"}, {}) if original else ({}, {"stride": "=stride"})
     body.add("x", "2D-identical")
-    convolve(body, "a", "2D-relu", "x", 1, kernels="=width", **first)
-    convolve(body, "b", "2D-relu", "a", 3, kernels="=width", **middle)
-    convolve(body, "c", "2D-identical", "b", 1, kernels="=4*width")
+    convolve(body, "a", "2D-relu", "x", 1, NORM, kernels="=width", **first)
+    convolve(body, "b", "2D-relu", "a", 3, NORM, kernels="=width", **middle)
+    convolve(body, "c", "2D-identical", "b", 1, NORM, kernels="=4*width")
     return _added(body, "c", projected, "=4*width")
 
 
@@ -44,7 +40,7 @@ def _added(body: Drawing, last: str, projected: bool, kernels: str) -> Drawing:
     shortcut = "x"
     if projected:
         shortcut = "projection"
-        convolve(body, shortcut, "2D-identical", "x", 1, kernels=kernels, stride="=stride")
+        convolve(body, shortcut, "2D-identical", "x", 1, NORM, kernels=kernels, stride="=stride")
     body.add("sum", "2D-relu")
     body.connect(last, "sum", "transfer")
     body.connect(shortcut, "sum", "transfer")
@@ -66,7 +62,7 @@ def resnet(
         body = bottleneck(projected, original) if deep else basic(projected)
         drawing.define(name, body, inputs={"in": "x"}, outputs={"out": "sum"})
     add_data(drawing, "data", input)
-    convolve(drawing, "conv1", "2D-relu", "data", 7, kernels=width, stride=2)
+    convolve(drawing, "conv1", "2D-relu", "data", 7, NORM, kernels=width, stride=2)
     drawing.then("pool1", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")
     for stage, count in enumerate(BLOCKS[layers], 1):
         wide = width * 2 ** (stage - 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data, classify
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 PYRAMID = (1, 2, 3, 6)
 """Bins along each side, level by level."""
@@ -20,18 +21,14 @@ def sppnet(classes: int = 1000, input: Sizes = (224, 224, 3), width: int = 96, d
     _normalise_and_pool(drawing, 2)
     for number, kernels in ((3, widest), (4, widest), (5, wide)):
         drawing.then(f"conv{number}", "2D-relu", "convolution", kernels=kernels, kernel=3, padding=1)
-    drawing.add("pyramid", "1D-identical")
     for bins in PYRAMID:
         drawing.add(f"bins{bins}", "2D-downsampling", bins=bins, bin_rule="pyramid")
         drawing.connect("conv5", f"bins{bins}", "transfer")
         drawing.then(f"flat{bins}", "1D-identical", "reshaping")
+    drawing.add("pyramid", "1D-identical")
+    for bins in PYRAMID:
         drawing.connect(f"flat{bins}", "pyramid", "inject")
-    drawing.add("fc6", "1D-relu", dimension=dense)
-    drawing.connect("pyramid", "fc6", "full")
-    drawing.wear("fc6", "dropout", probability=0.5)
-    drawing.then("fc7", "1D-relu", "full", dimension=dense)
-    drawing.wear("fc7", "dropout", probability=0.5)
-    drawing.then("prob", "1D-softmax", "full", dimension=classes)
+    classify(drawing, classes, dense)
     return drawing
 
 

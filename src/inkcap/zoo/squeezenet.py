@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 FIRES = {2: (16, 64), 3: (16, 64), 4: (32, 128), 5: (32, 128), 6: (48, 192), 7: (48, 192), 8: (64, 256), 9: (64, 256)}
 """Kernels that squeeze, and kernels of each branch that expands, by the number of the module."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.alexnet import classify
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data, classify
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 STAGES = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 """How many convolutions each stage has, by how many layers with weights there are."""

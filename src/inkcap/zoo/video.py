@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.record import KnownNetwork, Reference, Sizes, add_data
+from inkcap.zoo.building import add_data
+from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 FRAMES: Sizes = (7, 60, 40, 1)
 FILTERS = {"gray": "gray", "gradx": "gradient-x", "grady": "gradient-y", "flowx": "change", "flowy": "change"}
