@@ -234,7 +234,7 @@ def symbols(
         say(title)
         for record in records.values():
             mark = getattr(record, "mark", " ")
-            say(f"  {mark} {record.id:<16}{record.tooltip}")
+            say(f"  {mark} {record.id:<24}{record.tooltip}")
     say("Attributes of one: inkcap symbols convolution")
 
 

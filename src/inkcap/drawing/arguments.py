@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from inkcap.structures.expressions import Binary, Call, Negative, Number, Tree, Variable, parse
@@ -38,11 +39,17 @@ def is_expression(value: Any) -> bool:
 def evaluate(text: str, names: Mapping[str, Value]) -> Value:
     """Compute an expression with the arguments' values; ValueError says what is wrong with it."""
     try:
-        value = _value(parse(text.removeprefix("="), names, TAKES), names)
+        value = _value(_tree(text.removeprefix("="), tuple(names)), names)
     except ValueError as error:
         raise ValueError(f"{text}: {error}") from None
     # 64/2 is a whole number to whoever writes it.
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@lru_cache(maxsize=4096)
+def _tree(text: str, names: tuple[str, ...]) -> Tree:
+    # A group that is used a hundred times is read once.
+    return parse(text, names, TAKES)
 
 
 def _value(tree: Tree, names: Mapping[str, Value]) -> Value:
