@@ -187,7 +187,7 @@ class _Inside:
                 continue
             within = connection.back.startswith(self.path)
             back = connection.back.removeprefix(self.path).partition(".")[0] if within else "the input"
-            weights = " ".join(filter(None, (weight_text(w.structure.shape) for w in connection.weights.values())))
+            weights = " ".join(weight_text(w.structure.shape) for w in list(connection.weights.values())[:1])
             port = "" if connection.port == "in" else f" to {connection.port}"
             text = " ".join(filter(None, (connection.record.mark, back, weights))) + port
             # Into a group the same capsule may lead more than once; that it does is what the reader wants to know.

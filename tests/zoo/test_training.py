@@ -14,6 +14,9 @@ from inkcap.engine import build, initialise, named_weights
 from inkcap.network import Network, check
 from inkcap.zoo import NETWORKS
 
+SCORED = ("softmax", "position-softmax")
+"""Outputs whose loss is computed from their total input."""
+
 SHARE = 1e-3
 """The share of the loss that a step is to take away, as far as the loss is straight."""
 
@@ -44,8 +47,9 @@ def loss_of(module, network: Network, inputs, targets) -> torch.Tensor:
     outputs = [given] if isinstance(given, torch.Tensor) else list(given)
     total = torch.zeros((), dtype=torch.float64)
     for id, output in zip(network.outputs, outputs, strict=True):
-        if network.capsules[id].symbol == "softmax":
-            total = total + functional.cross_entropy(output, targets[id].softmax(1))
+        if network.capsules[id].symbol in SCORED:
+            # All points of a board compete, as the classes of a vector do.
+            total = total + functional.cross_entropy(output.flatten(1), targets[id].flatten(1).softmax(1))
         else:
             total = total + functional.mse_loss(output, targets[id])
     return total
@@ -63,7 +67,7 @@ def covered_biases(network: Network) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name not in LEARNS_OTHERWISE])
 def test_a_network_runs_and_a_step_lowers_its_loss(name: str) -> None:
     network = in_float64(draw_small(name))
-    returns = {id: "U" for id in network.outputs if network.capsules[id].symbol == "softmax"}
+    returns = {id: "U" for id in network.outputs if network.capsules[id].symbol in SCORED}
     module = build(network, returns)
     initialise(module, network, 4)
     module.train()

@@ -35,8 +35,7 @@ def alphago_policy(input: Sizes = (19, 19, 48), width: int = 192) -> Drawing:
     """The policy of AlphaGo: a probability for every point of the board, each point with its own bias."""
     drawing = Drawing("AlphaGo policy")
     _trunk(drawing, input, width)
-    # All points of the board compete for the move.
-    drawing.then("move", "2D-position-softmax", "convolution", kernels=1, kernel=1, bias="full")
+    drawing.then("c13", "2D-position-softmax", "convolution", kernels=1, kernel=1, bias="full")
     return drawing
 
 

@@ -46,7 +46,8 @@ def picture_of(report: Report, theme: Theme = "light", *, opened: bool = False, 
     weights = {
         id: text
         for id, connection in report.connections.items()
-        for weight in connection.weights.values()
+        # Of several weights the first is the one that weighs; others are added to it.
+        for weight in list(connection.weights.values())[:1]
         if (text := weight_text(weight.structure.shape))
     }
     flaws = {id: error.message for error in reversed(report.errors) for id in error.where}
