@@ -117,9 +117,7 @@ def train(
     if left_out:
         material = replace(material, notes=(*material.notes, left_out))
     monitor = _monitor(material)
-    if recipe.pretrain and recipe.init_from is not None:
-        raise RecipeError("recipe.pretrain: the weights start by it or from another run; leave init_from out.")
-    stack = find_stack(network) if recipe.pretrain else []
+    stack = _stack(network, recipe)
     device = choose_device(recipe.device, facts)
     with steady(recipe.seed, recipe.threads, device) as threads:
         module, borrowed = _built(network, material, folder)
@@ -150,6 +148,12 @@ def train(
         check_reach(network, module, course.loss, course.training)
         with listening_for_signals(request):
             return _run(job, course, RunFolder.create(folder, drawing.name, material.dataset.name))
+
+
+def _stack(network: Network, recipe: Recipe) -> list[Layer]:
+    if recipe.pretrain and recipe.init_from is not None:
+        raise RecipeError("recipe.pretrain: the weights start by it or from another run; leave init_from out.")
+    return find_stack(network) if recipe.pretrain else []
 
 
 def _monitor(material: Material) -> str:
