@@ -1,4 +1,4 @@
-import { type DragEvent, useCallback, useEffect, useState } from "react";
+import { type DragEvent, type SyntheticEvent, useCallback, useEffect, useState } from "react";
 import { api, link } from "../api/client";
 import type { Listed, Workspace, ZooEntry } from "../api/types";
 import { grouped, shortNumber } from "../model/findings";
@@ -83,11 +83,17 @@ function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => v
   );
 }
 
+/** A long network shows its beginning, large enough to be read. */
+function fitWide(event: SyntheticEvent<HTMLImageElement>): void {
+  const { naturalWidth, naturalHeight, classList } = event.currentTarget;
+  classList.toggle("wide", naturalWidth > naturalHeight * 4.5);
+}
+
 function Picture({ src }: { src: string }) {
   const [bad, setBad] = useState(false);
   return (
     <div className="tile-picture">
-      {bad ? <i /> : <img src={src} alt="" loading="lazy" onError={() => setBad(true)} />}
+      {bad ? <i /> : <img src={src} alt="" loading="lazy" onLoad={fitWide} onError={() => setBad(true)} />}
     </div>
   );
 }

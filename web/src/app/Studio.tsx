@@ -66,6 +66,17 @@ function FirstFit({ id }: { id: string }) {
   return null;
 }
 
+/** The canvas grows and shrinks with the dock, and shows the whole drawing again. */
+function DockFit() {
+  const dock = useStudio((s) => s.dock);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the dock's change is the signal
+  useEffect(() => {
+    const timer = setTimeout(fitView, 80);
+    return () => clearTimeout(timer);
+  }, [dock]);
+  return null;
+}
+
 export function Studio({ id }: { id: string }) {
   const dock = useStudio((s) => s.dock);
   useEffect(() => {
@@ -94,6 +105,7 @@ export function Studio({ id }: { id: string }) {
       <Guide />
       <ViewKeys />
       <Follow />
+      <DockFit />
       <FirstFit id={id} />
     </ReactFlowProvider>
   );

@@ -71,7 +71,7 @@ export function Canvas() {
   }, [drawn]);
 
   useEffect(() => {
-    onFit(() => void flow.fitView({ padding: 0.18, maxZoom: 1.25, duration: 250 }));
+    onFit(() => void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 250 }));
     return () => onFit(null);
   }, [flow]);
 
@@ -189,13 +189,15 @@ export function Canvas() {
         minZoom={0.03}
         maxZoom={3}
         fitView
-        fitViewOptions={{ padding: 0.18, maxZoom: 1.25 }}
+        fitViewOptions={{ padding: 0.08, maxZoom: 1.25 }}
         colorMode={theme}
         proOptions={{ hideAttribution: true }}
       >
-        <Background variant={BackgroundVariant.Dots} gap={22} size={1.1} />
+        <Background variant={BackgroundVariant.Dots} gap={22} size={2} />
         {crowded && <PaintedVertices />}
-        {!empty && !crowded && <MiniMap pannable zoomable nodeColor={tint} nodeBorderRadius={10} ariaLabel="minimap" />}
+        {places.size > 12 && !crowded && (
+          <MiniMap pannable zoomable nodeColor={tint} nodeBorderRadius={10} ariaLabel="minimap" />
+        )}
         <ZoomBar />
       </ReactFlow>
       {empty && <EmptyCanvas />}

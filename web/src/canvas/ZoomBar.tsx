@@ -1,4 +1,4 @@
-import { useReactFlow, useViewport } from "@xyflow/react";
+import { Panel, useReactFlow, useViewport } from "@xyflow/react";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 
@@ -7,7 +7,7 @@ export function ZoomBar() {
   const { zoom } = useViewport();
   const word = words(useStudio((s) => s.language));
   return (
-    <div className="zoom-bar">
+    <Panel position="bottom-left" className="zoom-bar">
       <button type="button" aria-label={word.zoomOut} title={`${word.zoomOut} (−)`} onClick={() => void flow.zoomOut()}>
         −
       </button>
@@ -26,10 +26,10 @@ export function ZoomBar() {
         type="button"
         aria-label={word.fit}
         title={`${word.fit} (1)`}
-        onClick={() => void flow.fitView({ padding: 0.18, maxZoom: 1.25, duration: 250 })}
+        onClick={() => void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 250 })}
       >
         ⤢
       </button>
-    </div>
+    </Panel>
   );
 }

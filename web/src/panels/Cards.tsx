@@ -18,6 +18,7 @@ import { type Finding, findingsOf, grouped, structureText } from "../model/findi
 import { Field } from "./Field";
 import { Formula } from "./Formula";
 import { facesOf } from "./faces";
+import { MathematicsCard } from "./MathematicsCard";
 
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   const word = words(useStudio((s) => s.language));
@@ -158,11 +159,20 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
           [word.multiplyAdds, checked ? grouped(checked.multiply_adds) : ""],
         ]}
       />
-      <div className="formulas">
-        <Formula tex={symbol.formula} />
-      </div>
+      <CheckedFormula item={connection.id} formula={symbol.formula} />
     </>
   );
+}
+
+/** The mathematics of the thing where the drawing tells it, else the formula of its symbol. */
+function CheckedFormula({ item, formula }: { item: string; formula: string }) {
+  const id = useStudio((s) => (s.scope.length ? null : s.id));
+  const plain = (
+    <div className="formulas">
+      <Formula tex={formula} />
+    </div>
+  );
+  return id ? <MathematicsCard id={id} item={item} short={plain} /> : plain;
 }
 
 function Worn({ capsule }: { capsule: Capsule }) {
@@ -296,9 +306,7 @@ export function CapsuleCard({ capsule }: { capsule: Capsule }) {
       <Worn capsule={capsule} />
       <h3>{word.structures}</h3>
       <Facts rows={rows} />
-      <div className="formulas">
-        <Formula tex={symbol.formula} />
-      </div>
+      <CheckedFormula item={capsule.id} formula={symbol.formula} />
     </>
   );
 }

@@ -19,8 +19,9 @@ function asAttribute(field: RecipeField): Attribute | null {
   if (!kind) return null;
   const { name, help, minimum = null, maximum = null } = field;
   const choices = field.choices ?? [];
+  const automatic = field.default === 0 && help.includes("0 = choose");
   return {
-    ...{ name, help, kind, minimum, maximum, choices, default: field.default },
+    ...{ name, help, kind, minimum, maximum, choices, default: automatic ? "auto" : field.default },
     ...{ inferred: false, required: false, letter: "", axes: 0, unit: "" },
   };
 }
@@ -94,8 +95,8 @@ function RecipeForm({ data, fields, onStart, busy }: FormProps) {
         <label htmlFor="data">{word.data}</label>
         <select id="data" value={chosen || usual} onChange={(event) => setChosen(event.target.value)}>
           {data.map((one) => (
-            <option key={one.name} value={one.name}>
-              {one.title}
+            <option key={one.name} value={one.name} title={one.title}>
+              {one.name}
               {one.samples ? ` · ${grouped(one.samples)}` : ""}
               {one.shape ? ` · ${shapeText(one)}` : ""}
             </option>
@@ -132,7 +133,7 @@ function RecipeForm({ data, fields, onStart, busy }: FormProps) {
           <div className="fields">{rest}</div>
         </details>
       )}
-      <button type="submit" className="button primary" disabled={!well || busy}>
+      <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
         ▶ {word.start}
       </button>
     </form>

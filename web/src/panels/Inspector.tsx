@@ -1,11 +1,10 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { Mathematics } from "../api/types";
 import { align, arrange, duplicate, makeGroup, removeSelected } from "../app/actions";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { CapsuleCard, ConnectionCard } from "./Cards";
-import { Formula } from "./Formula";
+import { MathematicsCard } from "./MathematicsCard";
 import { DrawingCard, NoteCard, UseCard } from "./OtherCards";
 
 function Many({ count }: { count: number }) {
@@ -36,38 +35,6 @@ function Many({ count }: { count: number }) {
         </button>
       </div>
     </>
-  );
-}
-
-function MathematicsCard({ id, item }: { id: string; item: string }) {
-  const [found, setFound] = useState<Mathematics | null>(null);
-  const [why, setWhy] = useState("");
-  const seq = useStudio((s) => s.report);
-  // The formulas follow the drawing: a new report may mean another function.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the report is the signal, not an input
-  useEffect(() => {
-    let current = true;
-    api
-      .mathematics(id, item)
-      .then((answer) => {
-        if (!current) return;
-        setFound(answer);
-        setWhy("");
-      })
-      .catch((error: Error) => current && setWhy(error.message));
-    return () => {
-      current = false;
-    };
-  }, [id, item, seq]);
-  if (why) return <p className="soft">{why}</p>;
-  if (!found) return null;
-  const lines = [found.U, found.Y, found.delta, found.update].filter((one): one is string => Boolean(one));
-  return (
-    <div className="formulas">
-      {lines.map((tex) => (
-        <Formula key={tex} tex={tex} />
-      ))}
-    </div>
   );
 }
 

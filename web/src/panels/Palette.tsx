@@ -1,4 +1,5 @@
 import { type DragEvent, useMemo, useState } from "react";
+import type { CapsuleSymbol } from "../api/types";
 import { add, addNote, addUse, connect, select } from "../app/actions";
 import { perform } from "../app/session";
 import { useStudio } from "../app/store";
@@ -19,21 +20,27 @@ function lastSelected(): string | null {
   return id && !others.length && (scene.capsule.has(id) || scene.use.has(id)) ? id : null;
 }
 
-function Item({ face }: { face: FaceItem }) {
+/** One symbol, with a glyph to take for each rank that it has. */
+function SymbolRow({ symbol, faces }: { symbol: CapsuleSymbol; faces: FaceItem[] }) {
   const theme = useStudio((s) => s.theme);
   return (
-    <button
-      type="button"
-      className="item"
-      draggable
-      title={`${face.symbol.tooltip}\n${face.symbol.formula}`}
-      data-face={face.key}
-      onDragStart={(event) => carry(event, face.key)}
-      onClick={() => add(face, null, lastSelected())}
-    >
-      <SmallGlyph glyph={face.symbol.glyph} rank={face.rank} theme={theme} />
-      <span>{face.title}</span>
-    </button>
+    <div className="symbol" title={`${symbol.tooltip}\n${symbol.formula}`}>
+      <span>{symbol.title}</span>
+      {faces.map((face) => (
+        <button
+          type="button"
+          key={face.key}
+          draggable
+          title={`${face.title} — ${symbol.tooltip}`}
+          aria-label={face.title}
+          data-face={face.key}
+          onDragStart={(event) => carry(event, face.key)}
+          onClick={() => add(face, null, lastSelected())}
+        >
+          <SmallGlyph glyph={symbol.glyph} rank={face.rank} theme={theme} />
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -112,12 +119,14 @@ export function Palette() {
   const families = useMemo(() => {
     if (!catalogue) return [];
     const found = facesOf(catalogue).filter((face) => score(face, query) > 0);
-    const ids = [...catalogue.families.map((one) => one.id), "neurons"];
+    const rows = catalogue.capsules
+      .map((symbol) => ({ symbol, faces: found.filter((face) => face.symbol === symbol) }))
+      .filter((row) => row.faces.length);
+    const ids = [...new Set([...catalogue.families.map((one) => one.id), ...rows.map((row) => row.symbol.family)])];
     const title = (id: string) => catalogue.families.find((one) => one.id === id)?.title ?? id;
-    const all = [...new Set([...ids, ...found.map((face) => face.family)])];
-    return all
-      .map((id) => ({ id, title: title(id), faces: found.filter((face) => face.family === id) }))
-      .filter((one) => one.faces.length);
+    return ids
+      .map((id) => ({ id, title: title(id), rows: rows.filter((row) => row.symbol.family === id) }))
+      .filter((one) => one.rows.length);
   }, [catalogue, query]);
   return (
     <aside id="palette" aria-label={word.searchSymbols}>
@@ -135,8 +144,8 @@ export function Palette() {
         {families.map((family) => (
           <section key={family.id}>
             <h3>{family.title}</h3>
-            {family.faces.map((face) => (
-              <Item key={face.key} face={face} />
+            {family.rows.map((row) => (
+              <SymbolRow key={row.symbol.id} {...row} />
             ))}
           </section>
         ))}

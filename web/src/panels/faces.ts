@@ -8,7 +8,6 @@ export const FACE_TYPE = "application/x-inkcap-face";
 export interface FaceItem extends FaceChoice {
   key: string;
   title: string;
-  family: string;
 }
 
 const kept = new WeakMap<Catalogue, FaceItem[]>();
@@ -22,7 +21,6 @@ export function facesOf(catalogue: Catalogue): FaceItem[] {
       rank,
       key: `${symbol.id}/${rank}`,
       title: symbol.faces[String(rank)]?.title ?? symbol.title,
-      family: rank === 0 ? "neurons" : symbol.family,
     })),
   );
   kept.set(catalogue, faces);
