@@ -4,12 +4,14 @@ import {
   BackgroundVariant,
   type Edge,
   type EdgeChange,
+  getViewportForBounds,
   MiniMap,
   type Node,
   type NodeChange,
   type OnConnectEnd,
   ReactFlow,
   useReactFlow,
+  useStoreApi,
 } from "@xyflow/react";
 import { type DragEvent, type MouseEvent, useCallback, useEffect, useMemo, useState } from "react";
 import type { Point } from "../api/types";
@@ -21,7 +23,7 @@ import { vertexOf } from "../model/drawing";
 import { FACE_TYPE, readFace } from "../panels/faces";
 import { EmptyCanvas } from "./EmptyCanvas";
 import { PaintedVertices, useCrowded } from "./PaintedVertices";
-import { anchor, edgesOf, formOf, nodesOf } from "./scene";
+import { anchor, boundsOf, edgesOf, formOf, nodesOf } from "./scene";
 import { CapsuleNode, NoteNode, UseNode } from "./VertexNode";
 import { Arrowheads, DrawnLine, Wire } from "./Wire";
 import { ZoomBar } from "./ZoomBar";
@@ -51,6 +53,7 @@ export function Canvas() {
   const report = useStudio((s) => s.report);
   const theme = useStudio((s) => s.theme);
   const flow = useReactFlow();
+  const size = useStoreApi();
   const crowded = useCrowded();
   const drawn = useMemo(
     () => nodesOf(scene, places, selection, catalogue, report),
@@ -71,9 +74,14 @@ export function Canvas() {
   }, [drawn]);
 
   useEffect(() => {
-    onFit(() => void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 250 }));
+    onFit(() => {
+      const { width, height } = size.getState();
+      const all = boundsOf(useStudio.getState().places.values());
+      if (all && width)
+        void flow.setViewport(getViewportForBounds(all, width, height, 0.03, 1.25, 0.04), { duration: 200 });
+    });
     return () => onFit(null);
-  }, [flow]);
+  }, [flow, size]);
 
   const onNodesChange = useCallback((changes: NodeChange[]) => {
     takeSelection(changes);
@@ -154,6 +162,7 @@ export function Canvas() {
   return (
     <main
       id="canvas"
+      data-vertices={scene.capsule.size + scene.use.size}
       className={connecting ? "connecting" : ""}
       tabIndex={-1}
       aria-label="canvas"
@@ -188,8 +197,7 @@ export function Canvas() {
         snapGrid={[5, 5]}
         minZoom={0.03}
         maxZoom={3}
-        fitView
-        fitViewOptions={{ padding: 0.08, maxZoom: 1.25 }}
+        defaultViewport={{ x: 420, y: 380, zoom: 1 }}
         colorMode={theme}
         proOptions={{ hideAttribution: true }}
       >

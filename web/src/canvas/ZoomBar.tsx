@@ -1,4 +1,5 @@
 import { Panel, useReactFlow, useViewport } from "@xyflow/react";
+import { fitView } from "../app/actions";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 
@@ -22,12 +23,7 @@ export function ZoomBar() {
       <button type="button" aria-label={word.zoomIn} title={`${word.zoomIn} (+)`} onClick={() => void flow.zoomIn()}>
         +
       </button>
-      <button
-        type="button"
-        aria-label={word.fit}
-        title={`${word.fit} (1)`}
-        onClick={() => void flow.fitView({ padding: 0.08, maxZoom: 1.25, duration: 250 })}
-      >
+      <button type="button" aria-label={word.fit} title={`${word.fit} (1)`} onClick={fitView}>
         ⤢
       </button>
     </Panel>

@@ -1,6 +1,6 @@
 /** The scene as React Flow wants it: nodes and edges that hold ids only; what they show is read from the store. */
 
-import type { Edge, Node } from "@xyflow/react";
+import type { Edge, Node, Rect } from "@xyflow/react";
 import type { Catalogue, Point, Report } from "../api/types";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { connectionSymbol } from "../model/compose";
@@ -17,6 +17,17 @@ export const anchor = (form: Form, at: { x: number; y: number }): Point => [
   at.x + form.halfWidth,
   at.y + form.halfHeight + form.sheets,
 ];
+
+/** The room that all vertices take, with their captions. */
+export function boundsOf(places: Iterable<Point>): Rect | null {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of places) {
+    [left, right] = [Math.min(left, x), Math.max(right, x)];
+    [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+  }
+  if (left > right) return null;
+  return { x: left - 50, y: top - 60, width: right - left + 110, height: bottom - top + 150 };
+}
 
 export function nodesOf(
   drawing: Drawing,

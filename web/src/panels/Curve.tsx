@@ -83,6 +83,8 @@ export function Curve({ series, theme }: { series: Series; theme: Theme }) {
     };
   }, [which, theme]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: which stands for the keys
-  useEffect(() => plot.current?.setData(columns(series, keys)), [series, which]);
+  useEffect(() => {
+    plot.current?.setData(columns(series, keys));
+  }, [series, which]);
   return <div className="curve" ref={box} role="img" aria-label="training curve" />;
 }

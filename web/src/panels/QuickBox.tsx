@@ -101,7 +101,10 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
     return make(state, quick, text).slice(0, 60);
   }, [state, quick, text]);
   useEffect(() => input.current?.focus(), []);
-  useEffect(() => list.current?.children[index]?.scrollIntoView({ block: "nearest" }), [index]);
+  // What scrolling gives back is a promise in some browsers, and an effect may give back only its own end.
+  useEffect(() => {
+    list.current?.children[index]?.scrollIntoView({ block: "nearest" });
+  }, [index]);
 
   const close = (refocus = true) => {
     useStudio.setState({ quickAdd: null });
