@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+import traceback
 
 import pytest
 from serving import Server, Tab, place
@@ -264,5 +265,7 @@ def write_until_shot(folder, file, writing):
             ledger.apply("child", number, Edit.from_json(addition(number)))
             os.write(writing, number.to_bytes(8, "big"))
             assert follower.save(ledger.drawing, ledger.seq) is None  # never takes its own file for another's
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(1)

@@ -66,7 +66,11 @@ class Follower:
         except OSError as error:
             return Outside("broken", message=f"{self.path.name} cannot be read: {error.strerror}.")
         digest = digest_of(data)
-        if row is not None and digest in (row.saved, row.pending):
+        if row is not None and digest == row.saved:
+            return None
+        if row is not None and digest == row.pending:
+            # Written, and cut off before that was noted: noted now, since the next writing will forget what was pending.
+            self.store.wrote(self.id, digest, row.saved_seq)
             return None
         try:
             return Outside("outside", digest, load_drawing(self.path))
