@@ -6,37 +6,10 @@ import json
 from itertools import pairwise
 
 import pytest
+from hands import expect_total, expect_vertices, parameters, quick_add, start_empty
 
 LENET_PARAMETERS = "582026"
 GESTURES_BY_KEYS = 8
-
-
-def start_empty(page):
-    page.click(".hero-card.new")
-    page.wait_for_selector(".empty-canvas")
-
-
-def parameters(page) -> str:
-    return "".join(c for c in page.inner_text("[data-total=parameters]") if c.isdigit())
-
-
-def expect_total(page, number: str):
-    page.wait_for_function(
-        "n => document.querySelector('[data-total=parameters]')?.innerText.replace(/\\D/g, '') === n", arg=number
-    )
-
-
-def expect_vertices(page, number: int):
-    page.wait_for_selector(f"#canvas[data-vertices='{number}']")
-
-
-def quick_add(page, text: str):
-    """Press / and type: one gesture of a person who draws by keys."""
-    page.keyboard.press("/")
-    page.wait_for_selector(".quick")
-    page.keyboard.type(text)
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".quick", state="detached")
 
 
 LENET = (
@@ -64,7 +37,7 @@ def test_lenet_by_keys_alone(page):
     page.wait_for_selector(".chip.ok")
     assert len(LENET) == GESTURES_BY_KEYS
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("document.activeElement?.dataset.id === 'g'")
+    page.wait_for_function("() => document.activeElement?.dataset.id === 'g'")
     assert "1D-ReLU" in page.evaluate("document.activeElement.getAttribute('aria-label')")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.closest('#inspector') !== null")
@@ -206,12 +179,12 @@ def test_a_selection_becomes_a_group_that_opens_and_dissolves(page):
     page.wait_for_selector(".group-box")
     before = parameters(page)
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('.crumbs b').length === 1")
-    page.wait_for_function("document.querySelectorAll('.react-flow__node-capsule').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('.crumbs b').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.react-flow__node-capsule').length === 2")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     page.wait_for_selector(".group-box")
     page.locator(".react-flow__node-use").click()
     page.keyboard.press("Control+Shift+g")
-    page.wait_for_function("document.querySelectorAll('.react-flow__node-capsule').length === 4")
+    page.wait_for_function("() => document.querySelectorAll('.react-flow__node-capsule').length === 4")
     assert parameters(page) == before

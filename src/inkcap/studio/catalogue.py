@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from inkcap.drawing.glyphs import SIGNS
+from inkcap.network.fixes import DEFAULTS
 from inkcap.structures import DTYPES
 from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS, Attribute, CapsuleSymbol, jsonable
 from inkcap.symbols.describe import describe
@@ -27,7 +28,7 @@ def catalogue() -> dict[str, Any]:
                 "title": symbol.title,
                 "sign": SIGNS.get(symbol.mark, ""),
                 "ranks": [list(pair) for pair in symbol.ranks],
-                "attributes": [_attribute(a) for a in symbol.attributes],
+                "attributes": [_attribute(a, symbol.id) for a in symbol.attributes],
                 "weights": symbol.weights is not None,
                 "page": f"symbols/{symbol.id}",
             }
@@ -36,7 +37,7 @@ def catalogue() -> dict[str, Any]:
         "parts": [
             {
                 **_kept(describe(symbol), "id", "title", "tooltip", "formula", "place", "ranks", "glyph"),
-                "attributes": [_attribute(a) for a in symbol.attributes],
+                "attributes": [_attribute(a, symbol.id) for a in symbol.attributes],
                 "page": f"symbols/{symbol.id}",
             }
             for symbol in PARTS.values()
@@ -62,7 +63,7 @@ def _capsule(symbol: CapsuleSymbol) -> dict[str, Any]:
         "faces": {
             str(rank): {
                 "title": symbol.title_of(rank),
-                "attributes": [_attribute(a) for a in symbol.attributes(rank)],
+                "attributes": [_attribute(a, symbol.id) for a in symbol.attributes(rank)],
             }
             for rank in symbol.ranks
         },
@@ -72,7 +73,14 @@ def _capsule(symbol: CapsuleSymbol) -> dict[str, Any]:
     }
 
 
-def _attribute(attribute: Attribute) -> dict[str, Any]:
+def _suggested(attribute: Attribute, symbol: str) -> Any:
+    """Give what a new capsule or connection starts with where it must say something: the choice of the fixes."""
+    usual = DEFAULTS.get((symbol, attribute.name))
+    # One number stands for all axes, whatever the rank.
+    return usual[0] if isinstance(usual, tuple) and len(set(usual)) == 1 else jsonable(usual)
+
+
+def _attribute(attribute: Attribute, symbol: str) -> dict[str, Any]:
     return {
         "name": attribute.name,
         "kind": attribute.kind,
@@ -86,4 +94,5 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
         "choices": list(DTYPES if attribute.kind == "dtype" else attribute.choices),
         "axes": attribute.axes,
         "unit": attribute.unit,
+        "suggested": _suggested(attribute, symbol),
     }

@@ -41,7 +41,8 @@ def allowed_hosts(port: int) -> frozenset[bytes]:
 
 def guarding_headers(port: int) -> tuple[tuple[bytes, bytes], ...]:
     """Return the headers of every answer; not every browser counts a websocket to our own port as 'self'."""
-    own = " ".join(["'self'", *(f"ws://{name}:{port}" for name in NAMES)])
+    # A policy cannot name an IPv6 address: browsers leave such a source out, and complain.
+    own = " ".join(["'self'", *(f"ws://{name}:{port}" for name in NAMES if name[0] != "[")])
     return (*HEADERS, (b"content-security-policy", CONTENT.format(own=own).encode()))
 
 

@@ -57,7 +57,7 @@ function Follow() {
 
 /** Bring a drawing into view once it has come. */
 function FirstFit({ id }: { id: string }) {
-  const there = useStudio((s) => s.id === id && s.report !== null && s.places.size > 0);
+  const there = useStudio((s) => s.id === id && s.report !== null);
   useEffect(() => {
     if (!there) return;
     const timer = setTimeout(fitView, 80);

@@ -222,6 +222,7 @@ export function applyFix(index: number): void {
 /** Bring the keys to the canvas, to a vertex or line where one is named. */
 export function focusCanvas(id?: string): void {
   setTimeout(() => {
+    if (state().quickAdd) return;
     const named = id ? document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) : null;
     (named ?? document.querySelector<HTMLElement>("#canvas"))?.focus({ preventScroll: true });
   }, 30);

@@ -44,9 +44,10 @@ export function capsuleTitle(catalogue: Parameters<typeof capsuleSymbol>[0] | nu
   const symbol = catalogue ? capsuleSymbol(catalogue, capsule.symbol) : undefined;
   const title = symbol?.faces[String(capsule.rank)]?.title ?? capsule.symbol;
   const window = capsule.attributes?.window;
-  if (window === undefined || window === null) return title;
+  const short = title.replace("maximum downsampling", "max");
+  if (window === undefined || window === null) return short;
   const sides = Array.isArray(window) ? window : Array(Math.max(capsule.rank, 1)).fill(window);
-  return `${title.replace("maximum downsampling", "max")} ↓${sides.join("×")}`;
+  return `${short} ↓${sides.join("×")}`;
 }
 
 export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
