@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hands import expect_total, expect_vertices, parameters, quick_add, start_empty
+from hands import expect_total, expect_vertices, quick_add, start_empty
 
 LENET_PARAMETERS = "582026"
 GESTURES_BY_KEYS = 8
@@ -176,15 +176,16 @@ def test_a_selection_becomes_a_group_that_opens_and_dissolves(page):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Control+g")
-    page.wait_for_selector(".group-box")
-    before = parameters(page)
+    page.wait_for_selector(".react-flow__node-use.selected .group-box")
+    expect_total(page, "35")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelectorAll('.crumbs b').length === 1")
-    page.wait_for_function("() => document.querySelectorAll('.react-flow__node-capsule').length === 2")
-    page.keyboard.press("Escape")
+    page.wait_for_selector(".crumbs >> text=group")
+    page.wait_for_selector(".react-flow__node-capsule[data-id=c]")
+    assert page.locator(".react-flow__node-capsule[data-id=d]").count() == 0
     page.keyboard.press("Escape")
     page.wait_for_selector(".group-box")
     page.locator(".react-flow__node-use").click()
     page.keyboard.press("Control+Shift+g")
-    page.wait_for_function("() => document.querySelectorAll('.react-flow__node-capsule').length === 4")
-    assert parameters(page) == before
+    page.wait_for_selector(".group-box", state="detached")
+    page.wait_for_selector(".react-flow__node-capsule[data-id=d]")
+    expect_total(page, "35")

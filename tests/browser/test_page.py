@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hands import expect_total, expect_vertices, quick_add, start_empty
 from serving import Server
-from test_drawing import expect_total, expect_vertices, quick_add, start_empty
+
+from front_end import SOURCE
 
 AXE = SOURCE / "node_modules" / "axe-core" / "axe.min.js"
 

@@ -6,10 +6,6 @@ def start_empty(page):
     page.wait_for_selector(".empty-canvas")
 
 
-def parameters(page) -> str:
-    return "".join(c for c in page.inner_text("[data-total=parameters]") if c.isdigit())
-
-
 def expect_total(page, number: str):
     page.wait_for_function(
         "n => document.querySelector('[data-total=parameters]')?.innerText.replace(/\\D/g, '') === n", arg=number

@@ -69,7 +69,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
         name={capsule.label || id}
         title={capsuleTitle(catalogue, capsule)}
         structure={output}
-        top={extent(form).height + 6}
+        top={extent(form).height + 9}
       />
       <Ends form={form} />
     </>
@@ -95,7 +95,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
         {(use.repeat ?? 1) > 1 && <em>×{use.repeat}</em>}
       </div>
       <FlawMark findings={findings} />
-      <Captions name={use.label || id} title={use.group} structure={output} top={form.halfHeight * 2 + 6} />
+      <Captions name={use.label || id} title={use.group} structure={output} top={form.halfHeight * 2 + 9} />
       <Ends form={form} />
     </>
   );

@@ -87,11 +87,11 @@ function propose(given: number, rank: number, front: CapsuleSymbol, reshapes: bo
   return reshapes ? "reshaping" : "full";
 }
 
-/** What is put into a new thing: what is required and has a usual value. */
-function usual(attributes: { name: string; required: boolean; suggested?: Value }[], stated: Attributes): Attributes {
+/** What is put into a new thing: what the catalogue suggests. */
+function usual(attributes: { name: string; suggested?: Value }[], stated: Attributes): Attributes {
   const filled: Attributes = {};
   for (const one of attributes)
-    if (one.required && one.suggested !== undefined && one.suggested !== null) filled[one.name] = one.suggested;
+    if (one.suggested !== undefined && one.suggested !== null) filled[one.name] = one.suggested;
   return { ...filled, ...stated };
 }
 
