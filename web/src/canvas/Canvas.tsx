@@ -56,10 +56,13 @@ export function Canvas() {
   const size = useStoreApi();
   const crowded = useCrowded();
   const drawn = useMemo(
-    () => nodesOf(scene, places, selection, catalogue, report),
-    [scene, places, selection, catalogue, report],
+    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report)),
+    [crowded, scene, places, selection, catalogue, report],
   );
-  const edges = useMemo(() => edgesOf(scene, selection, catalogue), [scene, selection, catalogue]);
+  const edges = useMemo(
+    () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue)),
+    [crowded, scene, selection, catalogue],
+  );
   const [nodes, setNodes] = useState<Node[]>(drawn);
   const [connecting, setConnecting] = useState(false);
 
@@ -171,8 +174,8 @@ export function Canvas() {
     >
       <Arrowheads />
       <ReactFlow
-        nodes={crowded ? NO_NODES : nodes}
-        edges={crowded ? NO_EDGES : edges}
+        nodes={nodes}
+        edges={edges}
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         onNodesChange={onNodesChange}

@@ -3,8 +3,8 @@ import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import type { Finding } from "../model/findings";
 
-/** The mark of an error on the very thing, with its reason and the button that mends it. */
-export function FlawMark({ findings }: { findings: readonly Finding[] }) {
+/** The mark of an error on the very thing, with its reason below it and the button that mends it. */
+export function FlawMark({ findings, below = 22 }: { findings: readonly Finding[]; below?: number }) {
   const language = useStudio((s) => s.language);
   const first = findings.find((one) => one.severity === "error") ?? findings[0];
   if (!first) return null;
@@ -14,7 +14,7 @@ export function FlawMark({ findings }: { findings: readonly Finding[] }) {
       <button type="button" className="flaw-mark" aria-label={`${word.error}: ${first.message}`}>
         !
       </button>
-      <div className="flaw-words" role="tooltip">
+      <div className="flaw-words" role="tooltip" style={{ top: below }}>
         {findings.slice(0, 4).map((one) => (
           <div key={one.index} className="flaw-reason">
             <p>{one.message}</p>

@@ -26,7 +26,9 @@ function countVisible(
 export function useCrowded(): boolean {
   const places = useStudio((s) => s.places);
   const store = useStoreApi();
-  const [crowded, setCrowded] = useState(false);
+  // Before the view is known, a large drawing counts as crowded: thousands of elements would be made for one moment.
+  const [seen, setCrowded] = useState<boolean | null>(null);
+  const crowded = seen ?? places.size > MOST_ELEMENTS;
   const judge = useCallback(
     (viewport: Viewport) => {
       if (places.size <= MOST_ELEMENTS) return setCrowded(false);

@@ -35,7 +35,7 @@ function Captions({ name, title, structure, top }: { name: string; title: string
     <div className="captions" style={{ top }}>
       <b>{name}</b>
       <span>{title}</span>
-      <code>{structure || "?"}</code>
+      <code>{structure}</code>
     </div>
   );
 }
@@ -64,11 +64,11 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
       {symbol && (
         <CapsuleGlyph glyph={symbol.glyph} rank={capsule.rank} theme={theme} worn={capsule.wears?.length ?? 0} />
       )}
-      <FlawMark findings={findings} />
+      <FlawMark findings={findings} below={extent(form).height + 76} />
       <Captions
         name={capsule.label || id}
-        title={capsuleTitle(catalogue, capsule)}
-        structure={output}
+        title={capsule.rank ? capsuleTitle(catalogue, capsule) : ""}
+        structure={capsule.rank ? output || "?" : ""}
         top={extent(form).height + 9}
       />
       <Ends form={form} />
@@ -94,8 +94,8 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
         <small>{count} capsules</small>
         {(use.repeat ?? 1) > 1 && <em>×{use.repeat}</em>}
       </div>
-      <FlawMark findings={findings} />
-      <Captions name={use.label || id} title={use.group} structure={output} top={form.halfHeight * 2 + 9} />
+      <FlawMark findings={findings} below={form.halfHeight * 2 + 76} />
+      <Captions name={use.label || id} title={use.group} structure={output || "?"} top={form.halfHeight * 2 + 9} />
       <Ends form={form} />
     </>
   );

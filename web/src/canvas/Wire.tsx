@@ -7,7 +7,7 @@ import { connectionSymbol, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { findingsOf } from "../model/findings";
 import { FlawMark } from "./FlawMark";
-import { liftOver, route } from "./geometry";
+import { liftOver, route, straight } from "./geometry";
 
 const NO_BENDS: Point[] = [];
 
@@ -33,6 +33,27 @@ function useBends(id: string, source: string, target: string): Point[] {
   });
 }
 
+/** Several lines between the same two capsules rise one above another. */
+function useRank(id: string, source: string, target: string): number {
+  return useStudio((s) => {
+    if (s.scene.connection.size > 2000) return 0;
+    let before = 0;
+    for (const other of s.scene.connection.values()) {
+      if (other.id === id) return before;
+      if (other.back === source && other.front === target) before++;
+    }
+    return 0;
+  });
+}
+
+/** Lines between neurons are many and all alike: thin, straight, and without a badge where there are more than a few. */
+function useFine(source: string, target: string): boolean {
+  return useStudio((s) => {
+    const neurons = s.scene.capsule.get(source)?.rank === 0 && s.scene.capsule.get(target)?.rank === 0;
+    return neurons && s.scene.connection.size > 12;
+  });
+}
+
 export const Wire = memo(function Wire(props: EdgeProps) {
   const { id, source, target, sourceX, sourceY, targetX, targetY, selected } = props;
   const connection = useStudio((s) => s.scene.connection.get(id));
@@ -46,21 +67,28 @@ export const Wire = memo(function Wire(props: EdgeProps) {
     const [a, b] = [s.places.get(source), s.places.get(target)];
     return a && b && s.places.size < 400 ? liftOver(a, b, s.places.values()) : 0;
   });
+  const parallel = useRank(id, source, target);
+  const fine = useFine(source, target);
   if (!connection) return null;
   const from: Point = [sourceX - 5, sourceY];
-  const { path, middle } = route(from, [targetX - 3, targetY], bends, bends.length ? 0 : lift);
+  const to: Point = [targetX - 3, targetY];
+  const { path, middle } = fine
+    ? straight(from, to)
+    : parallel
+      ? route(from, to, NO_BENDS, 46 + 40 * parallel)
+      : route(from, to, bends, bends.length ? 0 : lift);
   const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
   const text = wireText(connection, weight);
   return (
     <>
-      <g className={`wire-line ${tone}`}>
+      <g className={`wire-line ${tone} ${fine ? "fine" : ""}`}>
         <path className="reach" d={path} />
         <path className="wire" d={path} markerEnd={`url(#arrow${tone ? `-${tone}` : ""})`} />
-        {symbol && (
+        {symbol && (!fine || selected) && (
           <g transform={`translate(${middle[0]} ${middle[1]})`}>
             <circle className="badge" r="9.5" />
             <Sign symbol={symbol} />
-            {text && (
+            {text && !fine && (
               <text className="wire-text" y={-16}>
                 {text}
               </text>

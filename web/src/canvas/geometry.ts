@@ -50,6 +50,11 @@ function cubic(from: Point, first: Point, second: Point, to: Point): Route {
   return { path: `M${at(from)}C${at(first)} ${at(second)} ${at(to)}`, middle: [mix(0), mix(1)] };
 }
 
+export const straight = (from: Point, to: Point): Route => ({
+  path: `M${at(from)}L${at(to)}`,
+  middle: [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2],
+});
+
 /** Find the way of a line; ``lift`` takes it over what lies between its ends. */
 export function route(from: Point, to: Point, bends: readonly Point[], lift: number): Route {
   if (bends.length) return through([from, ...bends, to]);

@@ -1,7 +1,7 @@
 /** The scene as React Flow wants it: nodes and edges that hold ids only; what they show is read from the store. */
 
 import type { Edge, Node, Rect } from "@xyflow/react";
-import type { Catalogue, Point, Report } from "../api/types";
+import type { Catalogue, Connection, Point, Report } from "../api/types";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { connectionSymbol } from "../model/compose";
 import { type Drawing, isUse, type Vertex, vertices } from "../model/drawing";
@@ -36,6 +36,12 @@ export function nodesOf(
   catalogue: Catalogue | null,
   report: Report | null,
 ): Node[] {
+  const entering = new Map<string, Connection[]>();
+  for (const connection of drawing.connection.values()) {
+    const there = entering.get(connection.front);
+    if (there) there.push(connection);
+    else entering.set(connection.front, [connection]);
+  }
   const nodes: Node[] = vertices(drawing).map((vertex) => {
     const form = formOf(vertex);
     const { width, height } = extent(form);
@@ -47,7 +53,7 @@ export function nodesOf(
       width,
       height,
       selected: selection.has(vertex.id),
-      ariaLabel: spoken(vertex, drawing, catalogue, report),
+      ariaLabel: spoken(vertex, entering.get(vertex.id) ?? [], catalogue, report),
     };
   });
   for (const note of drawing.note.values()) {
@@ -66,8 +72,7 @@ export function nodesOf(
 }
 
 /** What a screen reader says of a vertex. */
-function spoken(vertex: Vertex, drawing: Drawing, catalogue: Catalogue | null, report: Report | null): string {
-  const enters = [...drawing.connection.values()].filter((c) => c.front === vertex.id);
+function spoken(vertex: Vertex, enters: Connection[], catalogue: Catalogue | null, report: Report | null): string {
   const by = enters.map(
     (c) => `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} from ${c.back}`,
   );
