@@ -5,7 +5,7 @@ import { type QuickAdd, type StudioState, useStudio } from "../app/store";
 import { words } from "../app/words";
 import { capsuleTitle } from "../canvas/VertexNode";
 import { SmallGlyph, SmallSign } from "../glyphs/Glyphs";
-import { connectionSymbol, proposals } from "../model/compose";
+import { connectionSymbol, giver, proposals } from "../model/compose";
 import { isUse, type Vertex, vertices } from "../model/drawing";
 import { type FaceItem, facesOf, readTyped, score, withSizes } from "./faces";
 
@@ -24,9 +24,11 @@ function additions(state: StudioState, quick: QuickAdd, text: string): Choice[] 
   const { catalogue, scene } = state;
   if (!catalogue) return [];
   const typed = readTyped(text);
+  const before = quick.after ? giver(scene, quick.after) : undefined;
   const fits = (face: FaceItem) => {
-    if (!quick.after) return face.symbol.data && !scene.capsule.size ? 0.5 : 0;
-    return face.symbol.data ? -0.6 : 0.2;
+    const usual = before ? Number(face.rank === before.rank) * 0.4 : [-0.2, 0.1, 0.2, 0][face.rank];
+    if (!quick.after) return (usual ?? 0) + (face.symbol.data && !scene.capsule.size ? 0.5 : 0);
+    return (usual ?? 0) + (face.symbol.data ? -0.6 : 0);
   };
   const found = facesOf(catalogue)
     .map((face) => ({ face, score: score(face, typed.query) }))
@@ -159,7 +161,7 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
               tabIndex={-1}
               aria-selected={i === index}
               className={i === index ? "on" : ""}
-              onPointerEnter={() => setIndex(i)}
+              onPointerMove={() => setIndex(i)}
               onPointerDown={(event) => {
                 event.preventDefault();
                 choose(choice);

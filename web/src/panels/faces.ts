@@ -37,7 +37,7 @@ export function score(face: FaceItem, query: string): number {
   const title = face.title.toLowerCase();
   const id = face.symbol.id.toLowerCase();
   if (title === wanted || `${face.rank}d-${id}` === wanted) return 9;
-  if (title.startsWith(wanted)) return 6;
+  if (/^\dd/.test(wanted) && title.startsWith(wanted)) return 6;
   const plain = title.replace(/^\dd-/, "");
   if (plain.startsWith(wanted) || id.startsWith(wanted)) return 5 - face.rank * 0.01;
   const parts = wanted.split(/[\s-]+/);
