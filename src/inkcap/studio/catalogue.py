@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, cast
 
 from inkcap.drawing.glyphs import SIGNS
 from inkcap.network.fixes import DEFAULTS
@@ -75,9 +75,9 @@ def _capsule(symbol: CapsuleSymbol) -> dict[str, Any]:
 
 def _suggested(attribute: Attribute, symbol: str) -> Any:
     """Give what a new capsule or connection starts with where it must say something: the choice of the fixes."""
-    usual = DEFAULTS.get((symbol, attribute.name))
+    usual = jsonable(DEFAULTS.get((symbol, attribute.name)))
     # One number stands for all axes, whatever the rank.
-    return usual[0] if isinstance(usual, tuple) and len(set(usual)) == 1 else jsonable(usual)
+    return cast("list[int]", usual)[0] if attribute.kind == "axes" and isinstance(usual, list) else usual
 
 
 def _attribute(attribute: Attribute, symbol: str) -> dict[str, Any]:
