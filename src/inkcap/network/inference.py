@@ -8,11 +8,11 @@ and the whole costs time linear in the drawing. Contradictions are not judged he
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from inkcap.drawing import Connection, Drawing
+from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network.injections import Injections
 from inkcap.operations import ShapeError, Trace, Traced
 from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
@@ -80,26 +80,59 @@ def with_names(declared: tuple[Attribute, ...], attributes: dict[str, Any]) -> d
     return result
 
 
+_TRACES: dict[Any, tuple[Trace, Traced, object]] = {}
+"""Traces by what they depend on: a drawing is checked again after every edit, and almost all of it is as it was."""
+MOST_TRACES = 50_000
+LONG = 64
+"""Values with more numbers than this, such as the entries of a sparse weight, are not looked up by all of them."""
+
+
+def _traced(symbol: object, key: Any, trace: Callable[[], tuple[Trace, Traced]]) -> tuple[Trace, Traced]:
+    # The symbol stands for itself by its identity, and is held so that no other can take that over.
+    key = (id(symbol), *key)
+    found = _TRACES.get(key)
+    if found is None:
+        if len(_TRACES) >= MOST_TRACES:
+            _TRACES.clear()
+        found = _TRACES[key] = (*trace(), symbol)
+    return found[0], found[1]
+
+
+def _values(attributes: dict[str, Any]) -> tuple[Any, ...] | None:
+    values = tuple(attributes.values())
+    return None if any(type(v) is tuple and len(v) > LONG for v in values) else values  # pyright: ignore[reportUnknownArgumentType]
+
+
 def trace_connection(
     symbol: ConnectionSymbol, attributes: dict[str, Any], back: Shape, dtype: str
 ) -> tuple[Trace, Traced]:
-    """Trace what a connection makes of its back end."""
-    trace = Trace()
-    y = trace.value(back, dtype)
-    weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
-    return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
+    """Trace what a connection makes of its back end; the trace is shared, so nobody may add to it."""
+
+    def make() -> tuple[Trace, Traced]:
+        trace = Trace()
+        y = trace.value(back, dtype)
+        weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
+        return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
+
+    values = _values(attributes)
+    return make() if values is None else _traced(symbol, (values, back, dtype), make)
 
 
 def trace_capsule(
     symbol: CapsuleSymbol, attributes: dict[str, Any], total_inputs: Mapping[str, Shape], dtype: str
 ) -> tuple[Trace, Traced]:
-    """Trace what a capsule makes of the total inputs of its ports."""
-    trace = Trace()
-    given = {name: trace.value(shape, dtype) for name, shape in total_inputs.items()}
-    if symbol.parameters:
-        weights = symbol.parameters(total_inputs, attributes)
-        given |= {name: trace.value(weight.shape, dtype) for name, weight in weights.items()}
-    return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
+    """Trace what a capsule makes of the total inputs of its ports; the trace is shared, so nobody may add to it."""
+
+    def make() -> tuple[Trace, Traced]:
+        trace = Trace()
+        given = {name: trace.value(shape, dtype) for name, shape in total_inputs.items()}
+        if symbol.parameters:
+            weights = symbol.parameters(total_inputs, attributes)
+            given |= {name: trace.value(weight.shape, dtype) for name, weight in weights.items()}
+        return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
+
+    values = _values(attributes)
+    return make() if values is None else _traced(symbol, (values, tuple(total_inputs.values()), dtype), make)
 
 
 def declared_attributes(drawing: Drawing, connection: Connection) -> tuple[Attribute, ...]:
@@ -132,41 +165,53 @@ def _merge(known: PartialShape, found: PartialShape) -> PartialShape:
 class Inference:
     """One run of the inference over one drawing."""
 
-    def __init__(self, drawing: Drawing, order: tuple[str, ...]) -> None:
-        """Start from what the drawing states; ``order`` is topological as far as there is one."""
-        self.drawing = drawing
-        self.known = Inferred(drawing)
-        self.touching: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+    def __init__(
+        self,
+        drawing: Drawing,
+        order: Mapping[str, int],
+        vertices: Sequence[str],
+        connections: Sequence[Connection],
+        known: Inferred | None = None,
+    ) -> None:
+        """Start from what the drawing states of some vertices and all connections that enter them.
+
+        ``order`` numbers the vertices, topologically as far as that goes; ``known`` is what is settled already.
+        """
+        self.drawing, self.vertices = drawing, vertices
+        self.known = known if known is not None else Inferred(drawing)
+        self.touching: dict[str, list[Connection]] = {id: [] for id in vertices}
         self.queue: deque[str] = deque()
         self.waiting: set[str] = set()
-        for capsule in drawing.capsules.values():
-            declared = CAPSULES[capsule.symbol].attributes(capsule.rank)
-            attributes = complete(declared, capsule.attributes)
-            self.known.attributes[capsule.id] = attributes
-            for port in CAPSULES[capsule.symbol].ports:
-                self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
-                if port.kind == "gathers":
-                    self.known.gathered[socket(capsule.id, port.name)] = {}
-            self.known.total_input[capsule.id] = stated_shape(attributes, capsule.rank)
-            self.known.output[capsule.id] = (None,) * axes_count(capsule.output_rank)
-        rank_in_order = {id: i for i, id in enumerate(order)}
-        connections = [c for c in drawing.connections.values() if c.back in self.touching and c.front in self.touching]
+        for id in vertices:
+            self._state(drawing.capsules[id])
         for connection in connections:
             declared = declared_attributes(drawing, connection)
             self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
-            self.touching[connection.back].append(connection)
+            self.touching.setdefault(connection.back, []).append(connection)
             self.touching[connection.front].append(connection)
             if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
                 count = axes_count(port_rank(self.drawing, connection) or 0)
                 gathered[connection.id] = (None,) * count
-        self.injections = Injections(drawing, self.known.connection_attributes)
+        self.injections = Injections(drawing, connections, self.known.connection_attributes)
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
-        for connection in sorted(connections, key=lambda c: rank_in_order.get(c.front, len(order))):
+        for connection in sorted(connections, key=lambda c: order.get(c.front, len(order))):
             self._push(connection)
+
+    def _state(self, capsule: Capsule) -> None:
+        """Begin with what a capsule states."""
+        symbol = CAPSULES[capsule.symbol]
+        attributes = complete(symbol.attributes(capsule.rank), capsule.attributes)
+        self.known.attributes[capsule.id] = attributes
+        for port in symbol.ports:
+            self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
+            if port.kind == "gathers":
+                self.known.gathered[socket(capsule.id, port.name)] = {}
+        self.known.total_input[capsule.id] = stated_shape(attributes, capsule.rank)
+        self.known.output[capsule.id] = (None,) * axes_count(capsule.output_rank)
 
     def run(self) -> Inferred:
         """Relax until nothing changes."""
-        for id in self.drawing.capsules:
+        for id in self.vertices:
             self._through_capsule(id)
         while self.queue:
             id = self.queue.popleft()

@@ -11,12 +11,12 @@ from typing import Any
 
 from inkcap.drawing import Drawing, Edit, Patch, Remove, difference
 from inkcap.drawing.codec import decode
-from inkcap.network import Report, check
+from inkcap.network import Memory, Report, check
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.following import Follower, Outside, begin
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Ledger
-from inkcap.studio.reports import SMALL, Items, change_of, items_of, outline_of
+from inkcap.studio.reports import SMALL, Items, Telling, change_of, outline_of
 from inkcap.studio.store import Entry, Store
 
 SAVE_AFTER = 0.25
@@ -68,6 +68,7 @@ class Live:
         self._report_wanted, self._save_wanted = asyncio.Event(), asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._checked: tuple[int, Report] | None = None
+        self._checking, self._memory, self._telling = asyncio.Lock(), Memory(), Telling()
         self._meaning = self.ledger.seq
         """The last edit that changed more than places on the canvas."""
         self._take_over()
@@ -121,7 +122,8 @@ class Live:
         async with self.lock:
             drawing, seq = self.ledger.drawing.copy(), self._meaning
         if self._checked is None or self._checked[0] != seq:
-            self._checked = (seq, await asyncio.to_thread(check, drawing))
+            async with self._checking:
+                self._checked = (seq, await asyncio.to_thread(check, drawing, self._memory))
         return self._checked[1]
 
     # Tabs ----------------------------------------------------------------------------------------------------
@@ -230,7 +232,8 @@ class Live:
     async def _latest_report(self) -> tuple[int, Message, Items]:
         report = await self.report()
         seq = self._checked[0] if self._checked else 0
-        return seq, *await asyncio.to_thread(lambda: (outline_of(report), items_of(report)))
+        async with self._checking:
+            return seq, *await asyncio.to_thread(lambda: (outline_of(report), self._telling.items(report)))
 
     async def _keep_reporting(self) -> None:
         while True:
