@@ -23,6 +23,8 @@ SAVE_AFTER = 0.25
 """Seconds between an edit and the file that follows; edits in between go into one writing."""
 QUEUE = 2_000
 """How many messages a tab may be behind; one that is further behind is let go, and comes back for the whole state."""
+QUICK_LAYOUT = 300
+"""Up to so many vertices a report comes with the layout of what has no place."""
 FROM_FILE = "file"
 """The client whose edits are changes of the file while nobody had the drawing open."""
 
@@ -247,7 +249,14 @@ class Live:
                 log.exception("The report of %s failed", self.id)
                 continue
             self._reported = (seq, outline, items)
-            self.tell({"type": "report", "seq": seq, "report": told})
+            self.tell({"type": "report", "seq": seq, "report": told, "layout": await self._layout()})
+
+    async def _layout(self) -> Message | None:
+        """Lay out what has no place yet, where that is quick enough to go with a report."""
+        drawing, _ = await self.copy()
+        if len(drawing.capsules) + len(drawing.uses) > QUICK_LAYOUT:
+            return None
+        return await asyncio.to_thread(layout_of, drawing)
 
     # Its file ------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal, final
 
 from inkcap.operations import Traced
@@ -133,18 +132,8 @@ class CapsuleSymbol:
         """Tell whether a bias can be added to the total input: it is a sum, and does not come from outside."""
         return not self.is_data and self.ports[0].kind == "sums"
 
-    @cached_property
-    def _faces(self) -> dict[int, tuple[Attribute, ...]]:
-        return {}
-
     def attributes(self, rank: int) -> tuple[Attribute, ...]:
         """Give all attributes of the face of this rank, the paper's first."""
-        # Asked for by every check of every capsule, so they are made once.
-        if rank not in self._faces:
-            self._faces[rank] = self._face(rank)
-        return self._faces[rank]
-
-    def _face(self, rank: int) -> tuple[Attribute, ...]:
         bias: tuple[Attribute, ...] = (BIAS_ATTRIBUTE,) if self.has_bias else ()
         if rank == 0 and self.has_bias:
             bias = (BIAS_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE)
@@ -218,15 +207,9 @@ class ConnectionSymbol:
         """Tell whether it can join ends of these ranks."""
         return (back_rank, front_rank) in self.ranks
 
-    @cached_property
-    def _declared(self) -> dict[int, tuple[Attribute, ...]]:
-        return {}
-
     def declared(self, back_rank: int) -> tuple[Attribute, ...]:
         """Give the attributes for a back end of this rank: what slides over it has a number for each of its axes."""
-        if back_rank not in self._declared:
-            self._declared[back_rank] = over_axes(self.attributes, back_rank)
-        return self._declared[back_rank]
+        return over_axes(self.attributes, back_rank)
 
     def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
         """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""
