@@ -11,7 +11,7 @@ from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.directions import with_directions
 from inkcap.network.grouping import problems_of, reaching_in
-from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_connection
+from inkcap.network.inference import Inference, Inferred, infer_dtypes
 from inkcap.network.memory import Incoming, Memory
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.plain import PlainFacts, check_plain, survey
@@ -164,7 +164,7 @@ def _checked_connection(connection: Connection, inferred: Inferred) -> CheckedCo
     multiply_adds = 0
     if back is not None and ready:
         try:
-            trace, made = trace_connection(symbol, attributes, back.shape, dtype)
+            trace, made = inferred.trace(connection, attributes, back.shape, dtype)
         except (ShapeError, IndexError, ValueError):
             # A connection that cannot join its ends has no front end; its diagnostic says why.
             made = None

@@ -8,7 +8,7 @@ and the whole costs time linear in the drawing. Contradictions are not judged he
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -29,6 +29,14 @@ from inkcap.symbols import (
 )
 
 
+@dataclass(frozen=True)
+class _Traced:
+    back: Shape
+    dtype: str
+    attributes: dict[str, Any]
+    made: tuple[Trace, Traced]
+
+
 @dataclass
 class Inferred:
     """All that is known of a drawing's structures and attributes.
@@ -44,6 +52,19 @@ class Inferred:
     dtype: dict[str, str] = field(default_factory=dict[str, str])
     gathered: dict[str, dict[str, PartialShape]] = field(default_factory=dict[str, dict[str, PartialShape]])
     """What each connection brings to a port that gathers, by the socket and the connection."""
+
+    last_traced: dict[str, _Traced] = field(default_factory=dict[str, "_Traced"])
+    """What was traced last of each connection: most are asked for several times with nothing new in between."""
+
+    def trace(
+        self, connection: Connection, attributes: dict[str, Any], back: Shape, dtype: str
+    ) -> tuple[Trace, Traced]:
+        """Trace what a connection makes of its back end."""
+        last = self.last_traced.get(connection.id)
+        if last is None or (last.back, last.dtype, last.attributes) != (back, dtype, attributes):
+            made = trace_connection(CONNECTIONS[connection.symbol], attributes, back, dtype)
+            last = self.last_traced[connection.id] = _Traced(back, dtype, dict(attributes), made)
+        return last.made
 
     def wanted(self, connection: Connection) -> PartialShape:
         """Give what a connection's front end must be, as far as its port tells."""
@@ -80,59 +101,26 @@ def with_names(declared: tuple[Attribute, ...], attributes: dict[str, Any]) -> d
     return result
 
 
-_TRACES: dict[Any, tuple[Trace, Traced, object]] = {}
-"""Traces by what they depend on: a drawing is checked again after every edit, and almost all of it is as it was."""
-MOST_TRACES = 50_000
-LONG = 64
-"""Values with more numbers than this, such as the entries of a sparse weight, are not looked up by all of them."""
-
-
-def _traced(symbol: object, key: Any, trace: Callable[[], tuple[Trace, Traced]]) -> tuple[Trace, Traced]:
-    # The symbol stands for itself by its identity, and is held so that no other can take that over.
-    key = (id(symbol), *key)
-    found = _TRACES.get(key)
-    if found is None:
-        if len(_TRACES) >= MOST_TRACES:
-            _TRACES.clear()
-        found = _TRACES[key] = (*trace(), symbol)
-    return found[0], found[1]
-
-
-def _values(attributes: dict[str, Any]) -> tuple[Any, ...] | None:
-    values = tuple(attributes.values())
-    return None if any(type(v) is tuple and len(v) > LONG for v in values) else values  # pyright: ignore[reportUnknownArgumentType]
-
-
 def trace_connection(
     symbol: ConnectionSymbol, attributes: dict[str, Any], back: Shape, dtype: str
 ) -> tuple[Trace, Traced]:
-    """Trace what a connection makes of its back end; the trace is shared, so nobody may add to it."""
-
-    def make() -> tuple[Trace, Traced]:
-        trace = Trace()
-        y = trace.value(back, dtype)
-        weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
-        return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
-
-    values = _values(attributes)
-    return make() if values is None else _traced(symbol, (values, back, dtype), make)
+    """Trace what a connection makes of its back end."""
+    trace = Trace()
+    y = trace.value(back, dtype)
+    weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
+    return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
 
 
 def trace_capsule(
     symbol: CapsuleSymbol, attributes: dict[str, Any], total_inputs: Mapping[str, Shape], dtype: str
 ) -> tuple[Trace, Traced]:
-    """Trace what a capsule makes of the total inputs of its ports; the trace is shared, so nobody may add to it."""
-
-    def make() -> tuple[Trace, Traced]:
-        trace = Trace()
-        given = {name: trace.value(shape, dtype) for name, shape in total_inputs.items()}
-        if symbol.parameters:
-            weights = symbol.parameters(total_inputs, attributes)
-            given |= {name: trace.value(weight.shape, dtype) for name, weight in weights.items()}
-        return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
-
-    values = _values(attributes)
-    return make() if values is None else _traced(symbol, (values, tuple(total_inputs.values()), dtype), make)
+    """Trace what a capsule makes of the total inputs of its ports."""
+    trace = Trace()
+    given = {name: trace.value(shape, dtype) for name, shape in total_inputs.items()}
+    if symbol.parameters:
+        weights = symbol.parameters(total_inputs, attributes)
+        given |= {name: trace.value(weight.shape, dtype) for name, weight in weights.items()}
+    return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
 
 
 def declared_attributes(drawing: Drawing, connection: Connection) -> tuple[Attribute, ...]:
@@ -243,14 +231,14 @@ class Inference:
             attributes.update(found)
             if found:
                 self._push(connection)
-        self._forwards(connection, symbol, with_names(declared, attributes))
+        self._forwards(connection, with_names(declared, attributes))
         if symbol.back:
             self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
 
-    def _forwards(self, connection: Connection, symbol: ConnectionSymbol, attributes: dict[str, Any]) -> None:
+    def _forwards(self, connection: Connection, attributes: dict[str, Any]) -> None:
         back = filled(self.known.output[connection.back], "back")
         try:
-            _, front = trace_connection(symbol, attributes, back, "float32")
+            _, front = self.known.trace(connection, attributes, back, "float32")
         except ShapeError:
             return
         name, found = socket(connection.front, connection.port), partial(front.shape)

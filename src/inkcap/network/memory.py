@@ -64,6 +64,9 @@ class Memory:
                 settled = _settle(drawing, id, entering, known, backs)
                 if settled is None:
                     continue
+                # The checks that follow ask for the same traces; later ones ask for nothing of what is settled.
+                known.last_traced.update(settled.found.last_traced)
+                settled.found.last_traced.clear()
             self._now[id] = settled
             _add(known, settled.found)
         self._vertices = self._now
