@@ -1,4 +1,4 @@
-"""The reference pages, written from the code: symbols, operations, diagnostics, command line, Python, file schemas.
+"""The reference pages, written from the code: symbols, networks, operations, diagnostics, command line, schemas.
 
 Usage: python tools/reference.py [--check] [folder]     (default: docs/reference)
 """
@@ -24,6 +24,7 @@ from inkcap.operations import VOCABULARY, takes_dtype
 from inkcap.recipes import recipe_schema
 from inkcap.symbols import CAPSULES, PARTS
 from inkcap.zoo import draw
+from network_pages import network_pages
 from symbol_pages import symbol_pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -174,6 +175,7 @@ def pages() -> dict[str, str]:
         "command-line.md": command_line_page(),
         "python.md": python_page(),
     }
+    written |= network_pages()
     for name, schema in (("drawing", drawing_schema()), ("recipe", recipe_schema())):
         written[f"{name}.schema.json"] = json.dumps(schema, ensure_ascii=False, indent=1) + "\n"
     for symbol in (*CAPSULES.values(), *PARTS.values()):

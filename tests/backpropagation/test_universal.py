@@ -8,71 +8,26 @@ import pytest
 import torch
 from drawn import random_drawings
 from hypothesis import given, settings
+from small_zoo import LEARNS_OTHERWISE
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
+from training_alike import assert_trains_alike, in_float64, random_batch, train_small_alike
 from worked import INPUTS, TARGETS, WEIGHTS, draw_worked_example
 
 from inkcap.drawing import Drawing, from_text
 from inkcap.engine import Backpropagator, build, initialise, named_weights, weights_of
 from inkcap.engine.losses import by_autograd, half_squares, loss_with_gradient
-from inkcap.network import Network, check
-from inkcap.recipes import DataSpec, LossSpec, OptimiserSpec, Recipe
+from inkcap.network import check
+from inkcap.recipes import DataSpec, LossSpec, Recipe
 from inkcap.training.facts import facts_of
-from inkcap.training.gradients import by_universal
-from inkcap.training.losses import explicit_loss, loss_function, total_loss, wanted_returns
-from inkcap.training.optimisers import make_optimiser
+from inkcap.training.losses import explicit_loss, loss_function, total_loss
 from inkcap.training.scores import outputs_of
 from inkcap.zoo import NETWORKS, draw
 
-BATCH = 3
 
-
-def in_float64(drawing: Drawing) -> Network:
-    return check(from_text(json.dumps({**json.loads(drawing.to_text()), "dtype": "float64"}))).network
-
-
-def random_batch(network: Network, ids: tuple[str, ...], seed: int, batch: int = BATCH) -> dict[str, torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    sizes = {id: network.capsules[id].output.sizes for id in ids}
-    return {id: torch.randn((batch, *s), generator=generator, dtype=torch.float64) for id, s in sizes.items()}
-
-
-def trained_weights(network: Network, universal: bool, steps: int, recipe: Recipe, batch: int) -> dict:
-    facts = facts_of(network)
-    module = build(network, dict(wanted_returns(facts, recipe)))
-    initialise(module, network, 5)
-    parameters = [p for p in module.parameters() if p.requires_grad]
-    optimiser = make_optimiser(recipe.optimiser, parameters)
-    planned = by_universal(network, module, facts, recipe) if universal else None
-    loss_of = total_loss(facts, recipe)
-    torch.manual_seed(7)  # both ways draw the same masks
-    for step in range(steps):
-        inputs = list(random_batch(network, network.inputs, step, batch).values())
-        targets = list(random_batch(network, network.outputs, 1000 + step, batch).values())
-        if planned:
-            planned(inputs, targets)
-        else:
-            optimiser.zero_grad(set_to_none=True)
-            loss_of(outputs_of(module(*inputs)), targets).backward()
-        optimiser.step()
-    return weights_of(module)
-
-
-def assert_trains_alike(network: Network, optimiser: str, steps: int = 50, batch: int = BATCH) -> None:
-    losses = tuple(LossSpec(id, "mean-squared-error", 0.5 + i) for i, id in enumerate(network.outputs))
-    recipe = Recipe(DataSpec("any"), losses=losses, optimiser=OptimiserSpec(optimiser, 0.001))
-    by_tape = trained_weights(network, False, steps, recipe, batch)
-    by_plan = trained_weights(network, True, steps, recipe, batch)
-    for name, weight in by_tape.items():
-        torch.testing.assert_close(by_plan[name], weight, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in LEARNS_OTHERWISE])
 def test_every_network_of_the_zoo_trains_alike(name: str) -> None:
-    network = in_float64(draw(name))
-    # Routing takes long for its few weights, and many weights take long by themselves.
-    heavy = check(draw(name)).multiply_adds > 5_000_000
-    assert_trains_alike(network, "momentum", steps=3 if heavy else 50, batch=1)
+    train_small_alike(name, most=400_000)
 
 
 @settings(max_examples=15, deadline=None)

@@ -73,7 +73,7 @@ def test_the_published_counts() -> None:
     assert [c.multiply_adds for c in report.connections.values()] == [627_200, 1_705_984, 2_654_208, 2_359_296, 81_920]
     shapes = [c.output.sizes for c in report.capsules.values()]
     assert shapes[2:] == [(136, 14, 14), (272, 6, 6), (272, 4, 4), (85,)]
-    assert check(emcaps(channels=1)).parameters == 67_154
+    assert check(emcaps(input=(32, 32, 1))).parameters == 67_154
     large = check(emcaps(32, 32, 32, 32))
     assert (large.parameters, large.multiply_adds) == (317_194, 34_560_256)
 

@@ -131,7 +131,17 @@ def test_code_is_printed_and_written(run, tmp_path) -> None:
     assert sum(p.numel() for p in namespace["LeNet"]().parameters()) == 582_026
 
 
-QUICK = ["check lenet.inkcap.json", "show lenet.inkcap.json", "symbols", "schema", "new other", "runs", "--help"]
+QUICK = [
+    "check lenet.inkcap.json",
+    "show lenet.inkcap.json",
+    "symbols",
+    "schema",
+    "new other",
+    "runs",
+    "--help",
+    "zoo",
+    "zoo lenet_caffe",
+]
 
 
 @pytest.mark.parametrize("command", QUICK)

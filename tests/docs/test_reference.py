@@ -10,9 +10,10 @@ import typer
 
 import inkcap
 from inkcap.cli import app, commands
-from inkcap.network import RULES
+from inkcap.network import RULES, check
 from inkcap.operations import VOCABULARY
 from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS
+from inkcap.zoo import NETWORKS
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -91,6 +92,18 @@ def test_every_attribute_of_a_symbol_is_told(symbol) -> None:
     for attribute in own:
         assert f"| `{attribute.name}` |" in section
         assert attribute.help in section
+
+
+def test_every_network_has_its_page_with_its_picture_and_its_numbers() -> None:
+    pages = {path.stem for path in (REFERENCE / "networks").glob("*.md")}
+    assert pages == {*NETWORKS, "README"}
+    for known in NETWORKS.values():
+        text = page(f"networks/{known.name}.md")
+        assert str(known.reference) in text
+        assert f"| parameters | {check(known.draw()).parameters:,}".replace(",", " ") in text
+        pictures = re.findall(r"\]\((.+\.svg)\)", text)
+        assert f"{known.name}.svg" in pictures
+        assert all(page(f"networks/{name}").startswith("<svg") for name in pictures)
 
 
 def test_every_rule_has_its_meaning_and_most_a_message() -> None:

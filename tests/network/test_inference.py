@@ -125,9 +125,9 @@ def test_cost_grows_linearly_with_the_drawing() -> None:
     def seconds(drawing: Drawing) -> float:
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             assert check(drawing).well_formed
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     small, large = seconds(chain(300)), seconds(chain(2400))

@@ -222,7 +222,7 @@ def test_a_mixed_drawing_builds_and_computes_the_same() -> None:
 
 def test_too_large_is_refused_before_anything_is_built() -> None:
     with pytest.raises(ExpansionError, match=r"about 158,389,568 .* 5,000,000 are allowed"):
-        expand(check(lenet_figure_21(size=112)).network)
+        expand(check(lenet_figure_21(input=(112, 112, 1))).network)
 
 
 def test_what_is_just_too_large_is_counted(monkeypatch) -> None:

@@ -11,6 +11,8 @@ import pytest
 import torch
 from drawn import random_drawings
 from hypothesis import HealthCheck, given, settings
+from small_zoo import LEARNS_OTHERWISE
+from training_alike import train_small_alike
 
 from inkcap.drawing import Drawing, from_text
 from inkcap.engine import build, initialise
@@ -72,6 +74,11 @@ def test_damaged_drawings_are_read_whole_or_refused_in_words() -> None:
                     drawing.undo()
         assert time.perf_counter() - start < 1
     assert accepted > 1000
+
+
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in LEARNS_OTHERWISE])
+def test_every_network_of_the_zoo_trains_alike_for_fifty_steps(name: str) -> None:
+    train_small_alike(name, most=20_000_000)
 
 
 @settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))

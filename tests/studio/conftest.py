@@ -49,6 +49,7 @@ async def settle(app: Studio) -> None:
         hub._watcher.cancel()
         hub._watcher = None
     for id in list(hub._live):
-        await hub.drop(id)
+        async with hub.closed(id):
+            pass
     await hub.helper.stop()
     hub._opening, hub.helper._lock = asyncio.Lock(), asyncio.Lock()

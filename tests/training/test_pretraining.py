@@ -101,7 +101,7 @@ def test_what_cannot_be_pretrained_is_told(tmp_path, run) -> None:
     ):
         find_stack(check(rectified).network)
     with pytest.raises(RecipeError, match="leave init_from out"):
-        recipe("h8", 2, init_from="other")
+        train(autoencoder(64, 8, 4), recipe("h4", 2, init_from="other"), tmp_path)
     run("new", "lenet", "--from", "lenet-digits")
     answer = run("train", "lenet.inkcap.json", "--data", "digits", "--pretrain", "3", "--quiet")
     assert answer.code == 2

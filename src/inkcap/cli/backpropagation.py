@@ -159,7 +159,7 @@ def _complete(network: Network, seed: int, given: list[dict[str, Any]]) -> tuple
     initialise(module, network, seed)
     fed = {id: random(id) for id in network.inputs} | inputs
     # A softmax gives shares, so its target is a class; other targets are any numbers.
-    wanted = {id: _one_class(random(id)) if network.capsules[id].symbol == "softmax" else random(id)
+    wanted = {id: _one_class(random(id)) if network.capsules[id].symbol.endswith("softmax") else random(id)
               for id in network.outputs} | targets  # fmt: skip
     return fed, wanted, {**weights_of(module), **weights}
 

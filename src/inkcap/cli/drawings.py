@@ -14,7 +14,7 @@ import typer
 from inkcap.cli.app import app
 from inkcap.cli.backpropagation import print_gradients
 from inkcap.cli.output import complain, number, print_json, say, size
-from inkcap.zoo import NETWORKS
+from inkcap.zoo import NAMES
 
 LONGEST_NAME = 100
 MOST_NAMED = 20
@@ -181,15 +181,16 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the drawing, and of its file.")],
     start: Annotated[
         str | None,
-        typer.Option("--from", metavar="NETWORK", help=f"Start from: {', '.join(NETWORKS)}, empty."),
+        typer.Option("--from", metavar="NETWORK", help="Start from a network of 'inkcap zoo', or from empty."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
     """Make a new drawing in this folder, from a known network: NAME itself if it is one, else the MLP of Figure 20."""
     from inkcap.drawing import SUFFIX, Drawing, DrawingError, Edit, Meta, Put, save_drawing
+    from inkcap.network import check as check_drawing
     from inkcap.zoo import draw
 
-    chosen = start or (name if name in NETWORKS else "mlp")
+    chosen = start or (name if name in NAMES else "mlp")
     stem = Path(name).name.removesuffix(SUFFIX)
     folder = Path(name).parent
     if not stem.strip(".") or len(stem) > LONGEST_NAME:
@@ -198,11 +199,12 @@ def new(
     if path.exists() and not force:
         raise DrawingError(f"{path}: there is a file already; choose another name or give --force")
     drawing = Drawing(stem) if chosen == "empty" else draw(chosen)
-    if stem not in NETWORKS:
+    if stem not in NAMES:
         drawing.apply(Edit("name", (Put(Meta(stem, drawing.dtype)),)))
     save_drawing(drawing, path)
-    say(f"wrote {path} ({chosen}: {len(drawing.capsules)} capsules, {len(drawing.connections)} connections)")
-    close = [] if start or chosen == stem else get_close_matches(stem, NETWORKS, 1, 0.8)
+    report = check_drawing(drawing)
+    say(f"wrote {path} ({chosen}: {report.capsule_count} capsules, {report.connection_count} connections)")
+    close = [] if start or chosen == stem else get_close_matches(stem, NAMES, 1, 0.8)
     if close and close[0] != chosen:
         say(f"there is a network {close[0]}: 'inkcap new {close[0]}' starts from it")
     say(f"next: inkcap check {shlex.quote(str(path))}")
@@ -232,7 +234,7 @@ def symbols(
         say(title)
         for record in records.values():
             mark = getattr(record, "mark", " ")
-            say(f"  {mark} {record.id:<16}{record.tooltip}")
+            say(f"  {mark} {record.id:<24}{record.tooltip}")
     say("Attributes of one: inkcap symbols convolution")
 
 

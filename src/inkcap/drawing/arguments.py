@@ -1,27 +1,34 @@
-"""Argument expressions: small arithmetic over a group's arguments, read by a parser of its own, never by Python."""
+"""Argument expressions: small arithmetic over a group's arguments, such as ``=2*width``."""
 
 from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
-from inkcap.symbols import suggest
-
-WORD = re.compile(r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>//|[-+*/%(),]))")
-DEEPEST = 32
-SUMS: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
-PRODUCTS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "*": operator.mul,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-}
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max}
+from inkcap.structures.expressions import Binary, Call, Negative, Number, Tree, Variable, parse
 
 Value = int | float | str | bool
+
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda a, b: a / b,
+    "^": lambda a, b: a**b,
+}
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "min": min,
+    "max": max,
+    "mod": math.fmod,
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+TAKES = {"min": 2, "max": 2, "mod": 2, "floor": 1, "ceil": 1}
+LARGEST = 1e15
+"""No intermediate number may be larger, so that no power takes longer than a blink."""
 
 
 def is_expression(value: Any) -> bool:
@@ -30,105 +37,49 @@ def is_expression(value: Any) -> bool:
 
 
 def evaluate(text: str, names: Mapping[str, Value]) -> Value:
-    """Compute an expression such as ``=2*width`` with the arguments' values; ValueError says what is wrong with it."""
-    return _Reading(text[1:] if text.startswith("=") else text, names).run()
+    """Compute an expression with the arguments' values; ValueError says what is wrong with it."""
+    try:
+        value = _value(_tree(text.removeprefix("="), tuple(names)), names)
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from None
+    # 64/2 is a whole number to whoever writes it.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class _Reading:
-    def __init__(self, text: str, names: Mapping[str, Value]) -> None:
-        self.text, self.names, self.at, self.depth = text, names, 0, 0
-        self.kind, self.word = "", ""
-        self.advance()
+@lru_cache(maxsize=4096)
+def _tree(text: str, names: tuple[str, ...]) -> Tree:
+    # A group that is used a hundred times is read once.
+    return parse(text, names, TAKES)
 
-    def run(self) -> Value:
-        value = self.sum()
-        if self.kind != "end":
-            raise self.wrong(f"{self.word!r} does not go on from what stands before")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"={self.text} is no finite number")
-        # 64/2 is a whole number to whoever writes it.
-        return int(value) if isinstance(value, float) and value.is_integer() else value
 
-    def advance(self) -> None:
-        match = WORD.match(self.text, self.at)
-        if match is None:
-            rest = self.text[self.at :].strip()
-            if rest:
-                raise ValueError(f"={self.text}: {rest[0]!r} is no part of an expression (+ − * / // % min max)")
-            self.kind, self.word = "end", "the end"
-            return
-        self.at = match.end()
-        self.kind = match.lastgroup or ""
-        self.word = match.group(self.kind)
+def _value(tree: Tree, names: Mapping[str, Value]) -> Value:
+    if isinstance(tree, Number):
+        return int(tree.text) if tree.text.isdigit() else tree.value
+    if isinstance(tree, Variable):
+        return names[tree.name]
+    if isinstance(tree, Negative):
+        return -_number(tree.operand, names)
+    if isinstance(tree, Binary):
+        left, right = _number(tree.left, names), _number(tree.right, names)
+        if tree.operator == "^" and (abs(left) > LARGEST or abs(right) > 64):
+            raise ValueError(f"column {tree.column}: {left}^{right} is too large")
+        return _finite(lambda: OPERATORS[tree.operator](left, right), f"{left} {tree.operator} {right}", tree)
+    given = [_number(argument, names) for argument in tree.arguments]
+    return _finite(lambda: FUNCTIONS[tree.function](*given), f"{tree.function} of {given}", tree)
 
-    def wrong(self, what: str) -> ValueError:
-        return ValueError(f"={self.text}: {what}")
 
-    def sum(self) -> Value:
-        return self._chain(self.product, SUMS)
+def _number(tree: Tree, names: Mapping[str, Value]) -> int | float:
+    value = _value(tree, names)
+    if isinstance(value, (str, bool)):
+        raise ValueError(f"column {tree.column}: {value!r} is no number")
+    return value
 
-    def product(self) -> Value:
-        return self._chain(self.factor, PRODUCTS)
 
-    def _chain(self, part: Callable[[], Value], signs: Mapping[str, Callable[[Any, Any], Any]]) -> Value:
-        value = part()
-        while self.kind == "sign" and self.word in signs:
-            sign = self.word
-            self.advance()
-            right = part()
-            for operand in (value, right):
-                if isinstance(operand, (str, bool)):
-                    raise self.wrong(f"{operand!r} is no number, {sign} cannot take it")
-            try:
-                value = signs[sign](value, right)
-            except (ZeroDivisionError, OverflowError):
-                raise self.wrong(f"{value} {sign} {right} has no value") from None
-        return value
-
-    def factor(self) -> Value:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.wrong(f"is nested deeper than {DEEPEST}")
-        kind, word = self.kind, self.word
-        self.advance()
-        value = self._factor(kind, word)
-        self.depth -= 1
-        return value
-
-    def _factor(self, kind: str, word: str) -> Value:
-        if kind == "number":
-            return float(word) if re.search(r"[.eE]", word) else int(word)
-        if kind == "name" and self.kind == "sign" and self.word == "(":
-            return self._call(word)
-        if kind == "name":
-            if word not in self.names:
-                raise self.wrong(f"there is no argument {word!r}; {suggest(word, self.names)}")
-            return self.names[word]
-        if word == "(":
-            value = self.sum()
-            self._close()
-            return value
-        if word == "-":
-            value = self.factor()
-            if isinstance(value, (str, bool)):
-                raise self.wrong(f"{value!r} is no number")
-            return -value
-        raise self.wrong(f"a number or an argument is missing before {word!r}" if word else "is empty")
-
-    def _call(self, name: str) -> Value:
-        if name not in FUNCTIONS:
-            raise self.wrong(f"there is no function {name!r}; {suggest(name, FUNCTIONS)}")
-        self.advance()
-        values = [self.sum()]
-        while self.kind == "sign" and self.word == ",":
-            self.advance()
-            values.append(self.sum())
-        self._close()
-        if any(isinstance(value, (str, bool)) for value in values):
-            raise self.wrong(f"{name} takes numbers alone")
-        return FUNCTIONS[name](*values) if len(values) > 1 else values[0]
-
-    def _close(self) -> None:
-        if self.word != ")":
-            raise self.wrong(f"a ) is missing before {self.word!r}")
-        self.advance()
+def _finite(compute: Callable[[], Any], said: str, tree: Binary | Call) -> int | float:
+    try:
+        value = compute()
+    except (ZeroDivisionError, OverflowError, ValueError):
+        raise ValueError(f"column {tree.column}: {said} has no value") from None
+    if isinstance(value, complex) or not abs(value) <= LARGEST:
+        raise ValueError(f"column {tree.column}: {said} is no number of a reasonable size")
+    return value

@@ -17,6 +17,7 @@ from inkcap.engine.losses import (
     Reduction,
     by_autograd,
     half_squares,
+    laid_flat,
     loss_with_gradient,
 )
 from inkcap.engine.torch_operations import torch_dtype
@@ -234,6 +235,9 @@ class Backpropagator:
         else:
             compute = by_autograd(loss)
         from_total = (kind, symbol) in FROM_TOTAL_INPUT
+        capsule = self.network.capsules[id]
+        if from_total and capsule.output is not None and capsule.output.rank < capsule.rank:
+            compute = laid_flat(compute)
         return Seed((self.program.arguments if from_total else self.program.outputs)[id], compute, weight)
 
 

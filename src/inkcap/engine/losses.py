@@ -17,7 +17,9 @@ LossFunction = Callable[[Tensor, Tensor], Tensor]
 Reduction = Literal["sum", "mean", "all"]
 """Over the batch: the sum as the paper prints it, or the mean; ``all`` is the mean over the positions too."""
 
-FROM_TOTAL_INPUT = frozenset({("cross-entropy", "softmax"), ("binary-cross-entropy", "sigmoid")})
+FROM_TOTAL_INPUT = frozenset(
+    {("cross-entropy", "softmax"), ("cross-entropy", "position-softmax"), ("binary-cross-entropy", "sigmoid")}
+)
 """Kinds of losses that are computed from U where the output capsule is of this symbol."""
 
 ONE_NUMBER_A_CLASS = frozenset({"margin", "spread"})
@@ -156,5 +158,15 @@ def by_autograd(loss: LossFunction) -> LossWithGradient:
                 return found.detach(), torch.zeros_like(value)
             (gradient,) = torch.autograd.grad(found, leaf, materialize_grads=True)
         return found.detach(), gradient
+
+    return compute
+
+
+def laid_flat(loss: LossWithGradient) -> LossWithGradient:
+    """Give a loss the values of a sample in one row, where its output makes a vector of a map."""
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        found, gradient = loss(value.flatten(1), target)
+        return found, gradient.reshape(value.shape)
 
     return compute

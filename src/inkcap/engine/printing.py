@@ -111,7 +111,8 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "squash": lambda step, v: Printed(f"squash_vectors({v[0].text})"),
     "vote": lambda step, v: Printed(f'torch.einsum("ijba,zia->zijb", {v[0].text}, {v[1].tight}[:, 0])'),
     "couple": lambda step, v: Printed(
-        f"couple_votes({v[0].text}, {step.attributes['iterations']}, {step.attributes['axis']})"
+        f"couple_votes({v[0].text}, {step.attributes['iterations']}, {step.attributes['axis']}"
+        f"{''.join(f', {bias.tight}[0]' for bias in v[1:])})"
     ),
     "combine": lambda step, v: Printed(f'torch.einsum("zij,zijb->zjb", {v[0].text}, {v[1].text})[:, None]'),
     "otherwise": lambda step, v: Printed(

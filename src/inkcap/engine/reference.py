@@ -71,10 +71,10 @@ def _squash(s: Array) -> Array:
     return s * length / (1 + length**2)
 
 
-def _couple(votes: Array, at: Attributes) -> Array:
+def _couple(votes: Array, at: Attributes, bias: Array | float = 0.0) -> Array:
     logits = np.zeros(votes.shape[:-1], votes.dtype)
     for _ in range(at["iterations"] - 1):
-        parents = _squash(np.einsum("zij,zijb->zjb", _softmax(logits, at["axis"]), votes))
+        parents = _squash(np.einsum("zij,zijb->zjb", _softmax(logits, at["axis"]), votes) + bias)
         logits = logits + np.einsum("zijb,zjb->zij", votes, parents)
     return _softmax(logits, at["axis"])
 
@@ -112,7 +112,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "vote": lambda v, at: np.einsum(
         "ijba,zia->zijb", np.broadcast_to(v[0], (v[1].shape[2], *v[0].shape[1:])), v[1][:, 0]
     ),
-    "couple": lambda v, at: _couple(v[0], at),
+    "couple": lambda v, at: _couple(v[0], at, *v[1:]),
     "combine": lambda v, at: np.einsum("zij,zijb->zjb", v[0], v[1])[:, None],
     "otherwise": lambda v, at: np.where((v[0] != 0).any(-1, keepdims=True), v[0], v[1]),
     "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],

@@ -215,8 +215,8 @@ TORCH: dict[str, TorchOperation] = {
     ),
     "vote": TorchOperation(lambda v, at: vectors.vote(*v), lambda v, y, g, at: vectors.vote_product(v[0], v[1], g)),
     "couple": TorchOperation(
-        lambda v, at: vectors.couple_votes(v[0], at["iterations"], at["axis"]),
-        lambda v, y, g, at: (vectors.couple_product(v[0], y, g, at["iterations"], at["axis"]),),
+        lambda v, at: vectors.couple_votes(v[0], at["iterations"], at["axis"], *(bias[0] for bias in v[1:])),
+        lambda v, y, g, at: vectors.couple_product(v, y, g, at["iterations"], at["axis"]),
     ),
     "combine": TorchOperation(
         lambda v, at: vectors.combine(*v), lambda v, y, g, at: vectors.combine_product(v[0], v[1], g)

@@ -25,11 +25,11 @@ def squash_vectors(s: Tensor) -> Tensor:
     return s / h * (n / h)
 
 
-def couple_votes(votes: Tensor, iterations: int, dim: int) -> Tensor:
+def couple_votes(votes: Tensor, iterations: int, dim: int, bias: Tensor | float = 0.0) -> Tensor:
     """Coupling coefficients of votes (samples, children, parents, numbers) after some rounds of agreement."""
     logits = votes.new_zeros(votes.shape[:-1])
     for _ in range(iterations - 1):
-        parents = squash_vectors(torch.einsum("zij,zijb->zjb", logits.softmax(dim), votes))
+        parents = squash_vectors(torch.einsum("zij,zijb->zjb", logits.softmax(dim), votes) + bias)
         logits = logits + torch.einsum("zijb,zjb->zij", votes, parents)
     return logits.softmax(dim)
 
@@ -90,24 +90,29 @@ def combine_product(coefficients: Tensor, votes: Tensor, gradient: Tensor) -> tu
     return torch.einsum("zijb,zjb->zij", votes, by_parent), coefficients[..., None] * by_parent[:, None]
 
 
-def couple_product(votes: Tensor, result: Tensor, gradient: Tensor, iterations: int, dim: int) -> Tensor:
-    """Carry a gradient by the coefficients back to the votes, through all rounds of agreement."""
+def couple_product(
+    v: Sequence[Tensor], result: Tensor, gradient: Tensor, iterations: int, dim: int
+) -> tuple[Tensor, ...]:
+    """Carry a gradient by the coefficients back to the votes, and to a bias, through all rounds of agreement."""
+    votes, bias = v[0], v[1] if len(v) > 1 else torch.zeros_like(v[0][:1, :1])
     rounds: list[tuple[Tensor, Tensor]] = []
     logits = votes.new_zeros(votes.shape[:-1])
     for _ in range(iterations - 1):
         coefficients = logits.softmax(dim)
-        total = combine(coefficients, votes)
+        total = combine(coefficients, votes) + bias
         rounds.append((coefficients, total))
         logits = logits + torch.einsum("zijb,zjb->zij", votes, squash_vectors(total[:, 0]))
     by_logits = _softmax_product(result, gradient, dim)
-    by_votes = torch.zeros_like(votes)
+    by_votes, by_bias = torch.zeros_like(votes), torch.zeros_like(bias)
     for coefficients, total in reversed(rounds):
         by_votes += by_logits[..., None] * squash_vectors(total)
         by_parents = torch.einsum("zij,zijb->zjb", by_logits, votes)[:, None]
-        by_coefficients, part = combine_product(coefficients, votes, squash_product(total, by_parents))
+        by_total = squash_product(total, by_parents)
+        by_bias += by_total.sum_to_size(bias.shape)
+        by_coefficients, part = combine_product(coefficients, votes, by_total)
         by_votes += part
         by_logits = by_logits + _softmax_product(coefficients, by_coefficients, dim)
-    return by_votes
+    return (by_votes, by_bias)[: len(v)]
 
 
 def _softmax_product(result: Tensor, gradient: Tensor, dim: int) -> Tensor:

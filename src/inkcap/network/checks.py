@@ -15,7 +15,6 @@ from inkcap.network.inference import (
     miscounted,
     port_rank,
     trace_capsule,
-    trace_connection,
 )
 from inkcap.network.ports import check_ports, unknown_port
 from inkcap.network.worn import check_parts
@@ -219,10 +218,9 @@ def _rank_mismatch(drawing: Drawing, connection: Connection, title: str, back: i
 def _check_ends(
     drawing: Drawing, connection: Connection, inferred: Inferred, shape: tuple[int, ...], title: str
 ) -> Iterator[Diagnostic]:
-    symbol = CONNECTIONS[connection.symbol]
     attributes = inferred.connection_attributes[connection.id]
     try:
-        trace, made = trace_connection(symbol, attributes, shape, inferred.dtype[connection.back])
+        trace, made = inferred.trace(connection, attributes, shape, inferred.dtype[connection.back])
     except ShapeError as error:
         yield _too_large_window(connection, title, str(error), shape, attributes)
         return

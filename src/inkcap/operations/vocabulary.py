@@ -152,7 +152,9 @@ def _vote_cost(w: Shape, x: Shape) -> Size:
     return x[1] * product(w[1:])
 
 
-def _couple(votes: Shape, *, iterations: int, axis: int) -> Shape:
+def _couple(votes: Shape, bias: Shape | None = None, *, iterations: int, axis: int) -> Shape:
+    if bias is not None and not compatible(bias, (1, *votes[1:])):
+        raise ShapeError(f"a bias {show_shape(bias)} cannot be added to parents of votes {show_shape(votes)}")
     return votes[:2]
 
 

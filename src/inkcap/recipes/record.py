@@ -134,8 +134,6 @@ class Recipe:
         for name, record in parts:
             if not isinstance(getattr(self, name), record):
                 raise RecipeError(f"{name}: {show(getattr(self, name))} is not a {record.__name__}.")
-        if self.pretrain and self.init_from is not None:
-            raise RecipeError("pretrain: the weights start by pre-training or from another run; leave init_from out.")
         losses = cast("tuple[object, ...]", tuple(self.losses))
         for index, loss in enumerate(losses):
             if not isinstance(loss, LossSpec):

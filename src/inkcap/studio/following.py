@@ -69,7 +69,7 @@ class Follower:
         if row is not None and digest == row.saved:
             return None
         if row is not None and digest == row.pending:
-            # Written, and cut off before that was noted: noted now, since the next writing will forget what was pending.
+            # Written, and cut off before that was noted: noted now, since the next writing forgets what was pending.
             self.store.wrote(self.id, digest, row.saved_seq)
             return None
         try:

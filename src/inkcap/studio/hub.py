@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,12 +92,14 @@ class Hub:
                 self._watcher = asyncio.create_task(self._watch())
             return live
 
-    async def drop(self, id: str) -> None:
-        """Close a drawing that is about to move or to go; its file is written before."""
+    @contextlib.asynccontextmanager
+    async def closed(self, id: str) -> AsyncGenerator[None]:
+        """Keep a drawing closed while its file moves or goes; the file is written before, and tabs come back after."""
         async with self._opening:
             live = self._live.pop(id, None)
             if live is not None:
                 await live.stop()
+            yield
 
     async def _make_room(self) -> None:
         for id, live in list(self._live.items()):

@@ -11,18 +11,20 @@ from typing import Any
 
 from inkcap.drawing import Drawing, Edit, Patch, Remove, difference
 from inkcap.drawing.codec import decode
-from inkcap.network import Report, check
+from inkcap.network import Memory, Report, check
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.following import Follower, Outside, begin
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Ledger
-from inkcap.studio.reports import SMALL, Items, change_of, items_of, outline_of
+from inkcap.studio.reports import SMALL, Items, Telling, change_of, outline_of
 from inkcap.studio.store import Entry, Store
 
 SAVE_AFTER = 0.25
 """Seconds between an edit and the file that follows; edits in between go into one writing."""
 QUEUE = 2_000
 """How many messages a tab may be behind; one that is further behind is let go, and comes back for the whole state."""
+QUICK_LAYOUT = 300
+"""Up to so many vertices a report comes with the layout of what has no place."""
 FROM_FILE = "file"
 """The client whose edits are changes of the file while nobody had the drawing open."""
 
@@ -68,6 +70,7 @@ class Live:
         self._report_wanted, self._save_wanted = asyncio.Event(), asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._checked: tuple[int, Report] | None = None
+        self._checking, self._memory, self._telling = asyncio.Lock(), Memory(), Telling()
         self._meaning = self.ledger.seq
         """The last edit that changed more than places on the canvas."""
         self._take_over()
@@ -121,7 +124,8 @@ class Live:
         async with self.lock:
             drawing, seq = self.ledger.drawing.copy(), self._meaning
         if self._checked is None or self._checked[0] != seq:
-            self._checked = (seq, await asyncio.to_thread(check, drawing))
+            async with self._checking:
+                self._checked = (seq, await asyncio.to_thread(check, drawing, self._memory))
         return self._checked[1]
 
     # Tabs ----------------------------------------------------------------------------------------------------
@@ -230,7 +234,8 @@ class Live:
     async def _latest_report(self) -> tuple[int, Message, Items]:
         report = await self.report()
         seq = self._checked[0] if self._checked else 0
-        return seq, *await asyncio.to_thread(lambda: (outline_of(report), items_of(report)))
+        async with self._checking:
+            return seq, *await asyncio.to_thread(lambda: (outline_of(report), self._telling.items(report)))
 
     async def _keep_reporting(self) -> None:
         while True:
@@ -244,7 +249,14 @@ class Live:
                 log.exception("The report of %s failed", self.id)
                 continue
             self._reported = (seq, outline, items)
-            self.tell({"type": "report", "seq": seq, "report": told})
+            self.tell({"type": "report", "seq": seq, "report": told, "layout": await self._layout()})
+
+    async def _layout(self) -> Message | None:
+        """Lay out what has no place yet, where that is quick enough to go with a report."""
+        drawing, _ = await self.copy()
+        if len(drawing.capsules) + len(drawing.uses) > QUICK_LAYOUT:
+            return None
+        return await asyncio.to_thread(layout_of, drawing)
 
     # Its file ------------------------------------------------------------------------------------------------
 

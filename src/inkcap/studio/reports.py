@@ -29,23 +29,54 @@ def outline_of(report: Report) -> dict[str, Any]:
     return told
 
 
+class Telling:
+    """What was told of each thing before: while its records are the same, so is what is told of it."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._told: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
+
+    def items(self, report: Report) -> Items:
+        """Describe everything that is drawn, and what is inside of groups by its path."""
+        drawn, known = report.drawing, self._told
+        found: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
+        items: Items = {"capsules": {}, "connections": {}, "uses": {}}
+        self._told = found
+        for id, record in drawn.connections.items():
+            checked = report.connections.get(id)
+            if checked is not None:
+                old = known.get(("connections", id))
+                same = old is not None and old[0] is checked and old[1] is record
+                told = old[2] if old is not None and same else _connection(checked, record)
+                found["connections", id] = (checked, record, told)
+                items["connections"][id] = told
+        for id, record in drawn.capsules.items():
+            capsule = report.capsules.get(id)
+            if capsule is not None:
+                # A capsule's record is made with those of what enters it, so it stands for them too.
+                old = known.get(("capsules", id))
+                same = old is not None and old[0] is capsule and old[1] is record
+                told = old[2] if old is not None and same else _capsule(capsule, record, items["connections"])
+                found["capsules", id] = (capsule, record, told)
+                items["capsules"][id] = told
+        items["uses"] = _uses(report, items["capsules"], items["connections"])
+        return items
+
+
 def items_of(report: Report) -> Items:
-    """Describe everything that is drawn, and what is inside of groups by its path."""
-    drawn, known = report.drawing, report.connections
-    connections = {id: _connection(known[id], drawn.connections[id]) for id in drawn.connections if id in known}
-    capsules = {
-        id: _capsule(report.capsules[id], drawn.capsules[id], connections)
-        for id in drawn.capsules
-        if id in report.capsules
-    }
-    return {"capsules": capsules, "connections": connections, "uses": _uses(report, capsules, connections)}
+    """Describe everything that is drawn, without a memory of what was told before."""
+    return Telling().items(report)
 
 
 def change_of(old: Items, new: Items) -> tuple[Items, dict[str, list[str]]]:
     """Give what is new or different in a report, and what is no longer in it."""
-    changed = {kind: {id: told for id, told in new[kind].items() if old[kind].get(id) != told} for kind in KINDS}
+    changed = {kind: {id: told for id, told in new[kind].items() if _differ(old[kind].get(id), told)} for kind in KINDS}
     gone = {kind: [id for id in old[kind] if id not in new[kind]] for kind in KINDS}
     return changed, gone
+
+
+def _differ(old: dict[str, Any] | None, new: dict[str, Any]) -> bool:
+    return old is not new and old != new
 
 
 def _told(structure: Structure | None) -> dict[str, Any] | None:

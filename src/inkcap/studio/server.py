@@ -1,6 +1,7 @@
 """Serving the studio on this machine: finding a port, saying the address, stopping on Ctrl-C."""
 
 import errno
+import gc
 import os
 import socket
 import sys
@@ -59,6 +60,9 @@ def serve(workspace: Path, host: str = "127.0.0.1", port: int = DEFAULT_PORT, op
         name = f"[{host}]" if ":" in host else host
         link = f"http://{name}:{taken}/?code={app.access.new_code()}"
         server = _Server(config, link, open_browser)
+        # What is loaded now stays: the collector need not walk through it again in the middle of an answer.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:

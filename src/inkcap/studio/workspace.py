@@ -16,6 +16,9 @@ from inkcap.studio.models import Listed
 MOST_DRAWINGS = 500
 PASSED_BY = frozenset({"runs", "node_modules"})
 
+DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))})
+"""Names that some systems keep for devices, whatever their ending."""
+
 log = logging.getLogger(__name__)
 
 
@@ -91,6 +94,8 @@ def safe_stem(name: str) -> str:
     """Make a file's stem of a drawing's name: letters and digits of any script stay, all else becomes a hyphen."""
     kept = "".join(letter if letter.isalnum() or letter in "_-. " else "-" for letter in name)
     stem = " ".join(kept.split()).strip(" .-")[:80].rstrip(" .-")
+    if stem.split(".")[0].lower() in DEVICES:
+        stem = f"{stem} drawing"
     return stem or "drawing"
 
 

@@ -90,11 +90,16 @@ def _unused_border(shape: Shape, attributes: Attributes) -> Problem | None:
     )
     for name, size, m, s, p, d in axes:
         room = size + 2 * p - d * (m - 1) - 1
-        if isinstance(room, int) and room >= 0 and room % s:
+        if not isinstance(room, int) or room < 0:
+            continue
+        # What is left of the padding is nothing that a person would miss.
+        unused = room % s - p
+        if unused > 0:
+            are = f"{name[:-1]} of the {size} is" if unused == 1 else f"{unused} {name} of the {size} are"
             return Problem(
                 "unused-border",
-                f"the last {room % s} {name} of the {size} are never under a kernel of {m} by steps of {s}",
-                {"size": size, "kernel": m, "stride": s, "unused": room % s},
+                f"the last {are} never under a kernel of {m} by steps of {s}",
+                {"size": size, "kernel": m, "stride": s, "unused": unused},
                 severity="note",
             )
     return None

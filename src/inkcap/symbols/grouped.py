@@ -1,4 +1,4 @@
-"""Capsule symbols that work on groups of elements or channels in a row: maxout and group softmax."""
+"""Capsule symbols that work on several numbers together: maxout, the softmax over groups and that over positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
-from inkcap.structures import PartialShape, Shape
+from inkcap.structures import PartialShape, Shape, product
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.symbol import CapsuleSymbol, Given, Glyph, Problem, Refusal, Sample, keep_shape
 
@@ -21,6 +21,11 @@ def group_softmax(u: Traced, given: Given, attributes: Attributes) -> Traced:
     size, axes = attributes["group"], len(u.shape)
     groups = op.reshape(u, shape=(u.shape[0] // size, size, *u.shape[1:]))
     return op.reshape(op.softmax(groups, axis=-axes), shape=u.shape)
+
+
+def position_softmax(u: Traced, given: Given, attributes: Attributes) -> Traced:
+    """Turns all scores of a map into probabilities that sum to one: one position of many, as a vector."""
+    return op.softmax(op.reshape(u, shape=(product(u.shape),)), axis=-1)
 
 
 def _whole_groups(name: str) -> Callable[[Shape, Attributes], Problem | None]:
@@ -81,4 +86,20 @@ GROUP_SOFTMAX = CapsuleSymbol(
     ),
 )
 
-SYMBOLS = (MAXOUT, GROUP_SOFTMAX)
+POSITION_SOFTMAX = CapsuleSymbol(
+    id="position-softmax",
+    title="position softmax",
+    family="activation",
+    ranks=(2, 3),
+    glyph=Glyph(
+        "M-.3 -.3H.3V.3H-.3ZM-.3 0H.3M0 -.3V.3M-.16 .2V.12M.14 .2V.06M-.16 -.1V-.16M.14 -.1V-.24", "#b0307a", "#fae7f2"
+    ),
+    formula="Y_i = e^{U_i} / Σ_j e^{U_j}, j any position of any channel",
+    forward=position_softmax,
+    output_ranks={2: 1, 3: 1},
+    scores_from_input=True,
+    samples=(Sample({}, (1, 3, 2)), Sample({}, (2, 2, 2)), Sample({}, (1, 2, 2, 2))),
+    refusals=(Refusal({}, (1, 3, 2), "not-floating", dtype="int64"),),
+)
+
+SYMBOLS = (MAXOUT, GROUP_SOFTMAX, POSITION_SOFTMAX)

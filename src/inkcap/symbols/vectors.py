@@ -53,8 +53,9 @@ def vote(y: Traced, given: Given, attributes: Attributes) -> Traced:
 def routing(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Sums the votes for every parent, most for those that agree, and squashes: routing by agreement."""
     axis = -1 if attributes["normalise"] == "parents" else -2
-    coefficients = op.couple(u, iterations=attributes["iterations"], axis=axis)
-    return op.squash(op.combine(coefficients, u))
+    coefficients = op.couple(u, *given.values(), iterations=attributes["iterations"], axis=axis)
+    total = op.combine(coefficients, u)
+    return op.squash(op.bias(total, given["offset"], per="element") if given else total)
 
 
 def _whole_vectors(shape: Shape, attributes: Attributes) -> Problem | None:
@@ -85,6 +86,10 @@ def _solve_vote(attributes: Attributes, back: PartialShape, front: PartialShape)
 
 def _children(front: PartialShape, attributes: Attributes) -> PartialShape:
     return (1, front[0], None)
+
+
+def _parent_offset(shapes: Mapping[str, Shape], attributes: Attributes) -> Mapping[str, Weight]:
+    return {"offset": Weight((1, *shapes["in"][1:]), initialiser="zeros")} if attributes["biased"] else {}
 
 
 def _votes(front: PartialShape, attributes: Attributes) -> PartialShape:
@@ -149,6 +154,7 @@ ROUTING = CapsuleSymbol(
     formula="Y_j = squash(Σ_i c_{ij}·U_{ij}), c = softmax(b), b_{ij} += U_{ij}·Y_j",
     forward=routing,
     ports=(Port(MAIN_PORT, "Votes of the children for every parent, un-summed, one child behind another.", "gathers"),),
+    parameters=_parent_offset,
     back=_votes,
     own_attributes=(
         Attribute("iterations", "size", "How often the coefficients are computed.", default=3, maximum=100, letter="r"),
@@ -159,11 +165,13 @@ ROUTING = CapsuleSymbol(
             default="parents",
             choices=("parents", "children"),
         ),
+        Attribute("biased", "flag", "Whether every parent adds a vector that it learns to its votes.", default=False),
     ),
     samples=(
         Sample({}, (4, 3, 2)),
         Sample({"iterations": 1}, (3, 2, 2)),
         Sample({"iterations": 4, "normalise": "children"}, (3, 2, 3)),
+        Sample({"biased": True}, (3, 2, 2)),
     ),
     refusals=(
         Refusal({"height": 4}, (4, 3, 2), "structure-mismatch"),

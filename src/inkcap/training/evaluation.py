@@ -138,6 +138,7 @@ def _reports(opened: OpenedRun, batches: Batches) -> dict[str, ClassReport]:
         values = outputs_of(opened.module(*inputs))
         for output, value, target in zip(opened.facts.outputs, values, targets, strict=True):
             if output.name in counts:
+                value = value.reshape(len(value), *output.shape)
                 _count(counts[output.name], value, target, opened.targets[output.name], kinds[output.name])
     return {name: ClassReport(opened.classes[name], matrix) for name, matrix in counts.items()}
 

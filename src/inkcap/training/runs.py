@@ -117,6 +117,8 @@ def train(
     if left_out:
         material = replace(material, notes=(*material.notes, left_out))
     monitor = _monitor(material)
+    if recipe.pretrain and recipe.init_from is not None:
+        raise RecipeError("recipe.pretrain: the weights start by it or from another run; leave init_from out.")
     stack = find_stack(network) if recipe.pretrain else []
     device = choose_device(recipe.device, facts)
     with steady(recipe.seed, recipe.threads, device) as threads:

@@ -39,6 +39,8 @@ class OutputScore:
 
     def add(self, value: Tensor, target: Tensor) -> None:
         """Count one batch."""
+        # What a loss takes may be a map, of which the output makes a vector.
+        value = value.reshape(len(value), *self.output.shape)
         if self.target == "numbers":
             counted = (self._shown(value) - target.reshape(value.shape).float()).abs()
             if self.scale is not None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from inkcap.drawing import Drawing
+from inkcap.zoo.perceptrons import LI_SHAN
+from inkcap.zoo.record import KnownNetwork
 
 LAYERS = (("X1", "X2"), ("H3", "H4", "H5"), ("H6", "H7"), ("H8", "H9", "H10"), ("O1", "O2", "O3"))
 
@@ -99,3 +101,12 @@ def neurons_figure_25() -> Drawing:
         for back, strength in entering.items():
             drawing.connect(back, id, "amplifying", strength=strength)
     return drawing
+
+
+NETWORKS = (
+    KnownNetwork("mlp-figure-22", "MLP of Figure 22, neuron by neuron", LI_SHAN, mlp_figure_22),
+    KnownNetwork("figure-15", "layered capsule network of Figure 15", LI_SHAN, layered_figure_15),
+    KnownNetwork("figure-16", "skip capsule network of Figure 16", LI_SHAN, skip_figure_16),
+    KnownNetwork("figure-25", "neurons with flexible connections, for Figure 25", LI_SHAN, neurons_figure_25),
+    KnownNetwork("figure-26", "capsules with flexible connections, for Figure 26", LI_SHAN, capsules_figure_26),
+)

@@ -15,8 +15,9 @@ from inkcap.network.report import Report
 from inkcap.structures import InkcapError, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS
 from inkcap.theory import ComputationalGraph, Graph, Vertex, list_networks
-from inkcap.zoo.figures import cnn_figure_2, lenet_figure_21, mlp_figure_20
 from inkcap.zoo.flexible import layered_figure_15, plain_mlp, skip_figure_16
+from inkcap.zoo.lenet import cnn_figure_2, lenet_figure_21
+from inkcap.zoo.perceptrons import mlp_figure_20
 
 
 class UnknownFigure(InkcapError):
@@ -45,7 +46,8 @@ def picture_of(report: Report, theme: Theme = "light", *, opened: bool = False, 
     weights = {
         id: text
         for id, connection in report.connections.items()
-        for weight in connection.weights.values()
+        # Of several weights the first is the one that weighs; others are added to it.
+        for weight in list(connection.weights.values())[:1]
         if (text := weight_text(weight.structure.shape))
     }
     flaws = {id: error.message for error in reversed(report.errors) for id in error.where}
@@ -60,7 +62,8 @@ def picture_of(report: Report, theme: Theme = "light", *, opened: bool = False, 
 def weight_text(shape: Sequence[Any]) -> str:
     """Write the shape of a weight: ``32@5×5`` for kernels, ``512×1024`` for a matrix, nothing for a single number."""
     if len(shape) > 2:
-        return f"{shape[0]}@{'×'.join(map(str, shape[2:]))}"
+        # Kernels of a table are stored pair by pair, and have no axis of channels.
+        return f"{shape[0]}@{'×'.join(map(str, shape[2:] if len(shape) > 3 else shape[1:]))}"
     return "×".join(map(str, shape))
 
 

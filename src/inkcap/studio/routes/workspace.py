@@ -77,8 +77,8 @@ async def rename_drawing(hub: HubOf, id: str, asked: NewName) -> Empty:
     drawing, _ = await live.copy()
     meta = Meta.from_json({"name": asked.name, "dtype": drawing.dtype}, "")
     await live.edit("studio", None, Edit(f"name it {asked.name}"[:200], (Put(meta),)))
-    await hub.drop(id)
-    await asyncio.to_thread(_move, hub, id, asked.name)
+    async with hub.closed(id):
+        await asyncio.to_thread(_move, hub, id, asked.name)
     return Empty()
 
 
@@ -94,16 +94,10 @@ async def duplicate_drawing(hub: HubOf, id: str) -> DrawingId:
 @router.post("/drawings/{id}/delete")
 async def delete_drawing(hub: HubOf, id: str) -> Undo:
     """Delete a drawing; the answer takes it back."""
-    row = hub.row(id)
-    await hub.drop(id)
+    hub.row(id)
     token = secrets.token_hex(16)
-    kept = hub.store.folder / "deleted"
-    kept.mkdir(exist_ok=True)
-    path = hub.path(row)
-    if path.is_file():
-        os.replace(path, kept / id)
-        sync_folder(path.parent)
-    hub.store.mark_deleted(id, token)
+    async with hub.closed(id):
+        await asyncio.to_thread(_put_away, hub, id, token)
     return Undo(undo=token)
 
 
@@ -145,6 +139,15 @@ def add_drawing(hub: Hub, drawing: Drawing, name: str) -> str:
     except OSError as error:
         raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
     return hub.store.id_of(path)
+
+
+def _put_away(hub: Hub, id: str, token: str) -> None:
+    path, kept = hub.path(hub.row(id)), hub.store.folder / "deleted"
+    kept.mkdir(exist_ok=True)
+    if path.is_file():
+        os.replace(path, kept / id)
+        sync_folder(path.parent)
+    hub.store.mark_deleted(id, token)
 
 
 def _move(hub: Hub, id: str, name: str) -> None:

@@ -1,0 +1,51 @@
+"""The networks of the zoo made small: as many capsules, joined alike, with fewer kernels, classes and pixels."""
+
+from __future__ import annotations
+
+import fnmatch
+from functools import partial
+from typing import Any
+
+from inkcap.drawing import Drawing
+from inkcap.zoo import NETWORKS
+
+SMALL: dict[str, dict[str, Any]] = {
+    "seide2011*": {"input": (20,), "classes": 7, "hidden": (16,) * 7},
+    "deepae_*": {"input": (40,), "encoder": (24, 16, 6)},
+    "alexnet_torchvision": {"input": (67, 67, 3), "classes": 5, "width": 8, "dense": 16},
+    "alexnet_*": {"input": (67, 67, 3), "classes": 5, "width": 12, "dense": 16},
+    "googlenet_*": {"input": (80, 80, 3), "classes": 5, "shrink": 8},
+    "squeezenet*": {"input": (48, 48, 3), "classes": 5, "shrink": 8},
+    "sppnet*": {"input": (128, 128, 3), "classes": 5, "width": 6, "dense": 12},
+    "resnet*": {"input": (33, 33, 3), "classes": 5, "width": 4},
+    "densenet*": {"input": (64, 64, 3), "classes": 5, "growth": 2},
+    "vgg*": {"input": (32, 32, 3), "classes": 5, "width": 4, "dense": 16},
+    "capsnet_*": {"kernel": 5, "channels": 8, "types": 2, "decoder": (8, 12), "input": (14, 14, 1)},
+    "emcaps_*": {"a": 6, "b": 2, "c": 3, "d": 3, "input": (18, 18, 2)},
+    "neocognitron": {"planes": 4},
+    "dqn_*": {"input": (36, 36, 4)},
+    "alphago2016_*": {"input": (5, 5, 4), "width": 6},
+    "alphagozero_*": {"input": (5, 5, 3), "width": 4, "hidden": 8},
+}
+"""Arguments by the pattern of a name."""
+
+LEARNS_OTHERWISE = {"mp_neuron", "perceptron"}
+"""A step has no slope: these do not learn by gradients."""
+
+
+def draw_small(name: str) -> Drawing:
+    """Draw a network of the zoo small, or as it is when it is small anyway."""
+    known = NETWORKS[name]
+    for pattern, arguments in SMALL.items():
+        if fnmatch.fnmatch(name, pattern):
+            return call_by_name(known.draw, arguments)
+    return known.draw()
+
+
+def call_by_name(draw: Any, arguments: dict[str, Any]) -> Drawing:
+    """Call a function that may have been given some of its arguments in order already."""
+    if isinstance(draw, partial) and draw.args:
+        code = draw.func.__code__
+        given = dict(zip(code.co_varnames, draw.args, strict=False))
+        return draw.func(**{**given, **draw.keywords, **arguments})
+    return draw(**arguments)
