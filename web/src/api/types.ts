@@ -196,6 +196,8 @@ export interface Structure {
 }
 
 export interface CheckedCapsule {
+  /** The title by its attributes, where they name the function. */
+  title?: string;
   total_input: Structure | null;
   output: Structure | null;
   bias: number[] | null;

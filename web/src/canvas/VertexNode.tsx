@@ -40,11 +40,15 @@ function Captions({ name, title, structure, top }: { name: string; title: string
   );
 }
 
-export function capsuleTitle(catalogue: Parameters<typeof capsuleSymbol>[0] | null, capsule: Capsule): string {
+export function capsuleTitle(
+  catalogue: Parameters<typeof capsuleSymbol>[0] | null,
+  capsule: Capsule,
+  named?: string,
+): string {
   const symbol = catalogue ? capsuleSymbol(catalogue, capsule.symbol) : undefined;
   const title = symbol?.faces[String(capsule.rank)]?.title ?? capsule.symbol;
   const window = capsule.attributes?.window;
-  const short = title.replace("maximum downsampling", "max");
+  const short = (named ?? title).replace(/ downsampling$/, "").replace("maximum", "max");
   if (window === undefined || window === null) return short;
   const sides = Array.isArray(window) ? window : Array(Math.max(capsule.rank, 1)).fill(window);
   return `${short} ↓${sides.join("×")}`;
@@ -54,6 +58,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
   const catalogue = useStudio((s) => s.catalogue);
   const capsule = useStudio((s) => s.scene.capsule.get(id));
   const output = useStudio((s) => structureText(s.report?.structures.capsules[inner(s.scope, id)]?.output));
+  const named = useStudio((s) => s.report?.structures.capsules[inner(s.scope, id)]?.title);
   const theme = useStudio((s) => s.theme);
   const findings = useStudio((s) => (s.scope.length ? NONE : findingsOf(s.report, id)));
   const symbol = catalogue && capsule ? capsuleSymbol(catalogue, capsule.symbol) : undefined;
@@ -67,7 +72,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
       <FlawMark findings={findings} below={extent(form).height + 76} />
       <Captions
         name={capsule.label || id}
-        title={capsule.rank ? capsuleTitle(catalogue, capsule) : ""}
+        title={capsule.rank ? capsuleTitle(catalogue, capsule, named) : ""}
         structure={capsule.rank ? output || "?" : ""}
         top={extent(form).height + 9}
       />
