@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export OMP_WAIT_POLICY = passive
 
-.PHONY: help studio test check format bench soak docs clean style lint types layers budgets
+.PHONY: help studio test check format bench soak docs clean style lint types layers budgets front web
 
 help:
 	@echo "make studio    install Inkcap and open the studio (WORKSPACE=folder, PORT=8765)"
@@ -27,16 +27,16 @@ help:
 	@echo "make docs      write the reference pages anew"
 	@echo "make clean     remove the virtual environment and every cache"
 
-studio: $(RUNTIME)
+studio: $(RUNTIME) front
 	@$(BIN)/inkcap studio "$(WORKSPACE)" --port "$(PORT)"
 
-test: $(DEV)
+test: $(DEV) front
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest -n $(JOBS)
 
 # The parts side by side: pyright takes the longest, the others fit beside it.
 check: $(DEV)
-	@$(MAKE) --no-print-directory -k -j $(JOBS) types style lint layers budgets
+	@$(MAKE) --no-print-directory -k -j $(JOBS) types style lint layers budgets web
 
 style: $(DEV)
 	@$(BIN)/ruff format --check --quiet . || { echo "ruff: some files are not in form: run 'make format'"; exit 1; }
@@ -49,6 +49,13 @@ types: $(DEV)
 
 layers: $(DEV)
 	@$(BIN)/lint-imports --no-logo
+
+# The front end is built when web/ has changed since; both need no Node on the machine.
+front: $(RUNTIME)
+	@$(BIN)/python tools/front_end.py
+
+web: $(DEV)
+	@$(BIN)/python tools/front_end.py --check
 
 budgets: $(DEV)
 	@$(BIN)/python tools/budgets.py
@@ -67,7 +74,7 @@ docs: $(DEV)
 	@$(BIN)/python tools/reference.py
 
 clean:
-	@rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) dist build web/node_modules src/inkcap/studio/web .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml

@@ -1,62 +1,96 @@
 """The studio as a process with a socket."""
 
 import os
-import re
-import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import httpx
 import pytest
+from serving import SOURCE, Server, Tab
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
-import inkcap.studio
 from inkcap.structures.errors import InkcapError
 from inkcap.studio import serve
 
-SOURCE = Path(inkcap.studio.__file__).parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="a process is interrupted by a signal")
 
 
-def start(workspace: Path, port: int) -> subprocess.Popen[str]:
-    code = f"from pathlib import Path; from inkcap.studio import serve; serve(Path({str(workspace)!r}), port={port})"
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-    )
-
-
 @posix
-def test_it_serves_and_stops_cleanly(tmp_path):
+def test_it_serves_by_its_link_and_stops_cleanly(tmp_path):
+    workspace = tmp_path / "work"
+    workspace.mkdir()
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         taken = busy.getsockname()[1]
-        process = start(tmp_path, taken)
-        try:
-            assert process.stdout is not None
-            first, second = process.stdout.readline(), process.stdout.readline()
-            address = re.fullmatch(r"Inkcap studio: http://127\.0\.0\.1:(\d+)/\n", second)
-            assert address is not None, second
-            port = int(address[1])
-            assert first == f"Port {taken} is taken: the studio uses {port}.\n"
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-                assert "inkcap new lenet" in client.get("/").text
-                assert client.head("/").content == b""
-                assert client.get("/static/inkcap.svg").headers["content-type"] == "image/svg+xml"
-                assert client.get("/", headers={"host": f"evil.test:{port}"}).status_code == 421
-                upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
-                assert client.get("/", headers=upgrade).status_code == 403
-            process.send_signal(signal.SIGINT)
-            rest, errors = process.communicate(timeout=20)
-        finally:
-            process.kill()
-            process.communicate()
-    assert (process.returncode, rest, errors) == (0, "Inkcap studio: stopped.\n", "")
+        with Server(workspace, taken) as server:
+            assert server.lines[0] == f"Port {taken} is taken: the studio uses {server.port}.\n"
+            with httpx.Client(base_url=server.address, trust_env=False) as browser:
+                assert browser.get("/").status_code == 401
+                assert "Open it by its link" in browser.get("/").text
+                assert browser.get("/api/workspace").status_code == 401
+                ahead = browser.get("/", params={"code": server.code}, headers={"sec-purpose": "prefetch"})
+                assert ahead.status_code == 401
+                answer = browser.get("/", params={"code": server.code})
+                assert (answer.status_code, answer.headers["location"]) == (303, "/")
+                cookie = answer.headers["set-cookie"].lower()
+                assert cookie.startswith(f"inkcap-{server.port}=")
+                assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/"))
+                assert browser.get("/").status_code in (200, 503)  # 503 where the front end is not built
+                assert browser.get("/api/workspace").json()["drawings"] == []
+                assert browser.post("/api/drawings", json={"name": "a"}).status_code == 403  # no word of its page
+                ours = {"sec-fetch-site": "same-origin"}
+                assert browser.post("/api/drawings", json={"name": "a"}, headers=ours).status_code == 200
+                assert browser.get("/", headers={"host": f"evil.test:{server.port}"}).status_code == 421
+            with httpx.Client(base_url=server.address, trust_env=False) as other:
+                assert other.get("/", params={"code": server.code}).status_code == 401
+            code, rest, errors = server.stop()
+    assert (code, rest, errors) == (0, "Inkcap studio: stopped.\n", "")
+
+
+@posix
+def test_a_websocket_needs_token_and_origin(tmp_path):
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    with Server(workspace) as server, server.client() as client:
+        id = client.post("/api/drawings", json={"name": "a"}).json()["id"]
+        uri = f"ws://127.0.0.1:{server.port}/api/drawings/{id}/live"
+        cookie = {"cookie": f"inkcap-{server.port}={server.token}"}
+        refused = [
+            {},
+            {"additional_headers": cookie},
+            {"additional_headers": cookie, "origin": "http://evil.test"},
+            {"additional_headers": cookie, "origin": "null"},
+            {"additional_headers": {"cookie": "inkcap=x"}, "origin": server.address.rstrip("/")},
+        ]
+        for options in refused:
+            with pytest.raises(InvalidStatus) as error, connect(uri, proxy=None, **options):
+                pass
+            assert error.value.response.status_code == 403
+        with connect(uri, proxy=None, additional_headers=cookie, origin=Origin(server.address.rstrip("/"))) as ours:
+            assert ours.response is not None
+        Tab(server, id).close()
+
+
+@posix
+def test_a_second_studio_on_the_same_folder_is_refused(tmp_path):
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    with Server(workspace) as first:
+        with pytest.raises(AssertionError, match="has this folder open already"):
+            Server(workspace)
+        first.kill()
+        Server(workspace).kill()
+
+
+def test_its_start_knows_no_torch():
+    code = "import sys, inkcap.studio.server; print(sorted({'torch', 'sklearn', 'numba'} & set(sys.modules)))"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert out.stdout == "[]\n"
 
 
 def test_it_serves_this_machine_alone(tmp_path):

@@ -65,18 +65,23 @@ def step(
         raise StepError(f"--rate: {rate} is no learning rate; give a number such as 0.01")
     network = check(load_drawing(file)).network
     chosen = [_numbers(text, name) for text, name in ((inputs, "inputs"), (targets, "targets"), (weights, "weights"))]
+    found = walk(network, rate, seed, chosen)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        found.print()
+
+
+def walk(network: Network, rate: float, seed: int, given: list[dict[str, Any]]) -> Walk:
+    """Take one step of Algorithm 1 with the inputs, targets and weights that are given, and others by the seed."""
     from inkcap.engine import Backpropagator
 
     planned = Backpropagator(network)
-    fed, wanted, stored = _complete(network, seed, chosen)
+    fed, wanted, stored = _complete(network, seed, given)
     stored = planned.weights(stored)
     before = planned(stored, fed, wanted)
     after = {n: value - rate * before.updates[n] if n in before.updates else value for n, value in stored.items()}
-    walk = _Walk(network, rate, stored, after, before, float(planned(after, fed, wanted).loss), wanted)
-    if as_json:
-        print_json(walk.to_json())
-    else:
-        walk.print()
+    return Walk(network, rate, stored, after, before, float(planned(after, fed, wanted).loss), wanted)
 
 
 @app.command()
@@ -165,7 +170,7 @@ def _one_class(numbers: Any) -> Any:
     return hot
 
 
-class _Walk:
+class Walk:
     """One step of Algorithm 1 with everything that it computed, told as text or as JSON."""
 
     def __init__(

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from inkcap.drawing.codec import DrawingError
+from inkcap.drawing.difference import difference
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
@@ -54,6 +55,7 @@ __all__ = [
     "Remove",
     "Use",
     "Worn",
+    "difference",
     "dissolve",
     "dissolve_all",
     "draw_svg",

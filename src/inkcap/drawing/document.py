@@ -122,7 +122,7 @@ class Drawing(Document):
         ``port`` is the input that it enters, ``output`` the one that it leaves where the back end is a group's use.
         """
         for end in (back, front):
-            self._vertex(end)
+            self.vertex(end)
         chosen = connection_symbol(symbol or self.propose(back, front, port, output))
         name = id or self._fresh(f"{back}-{front}", self.connections)
         if name in self.connections:
@@ -215,7 +215,7 @@ class Drawing(Document):
 
     def _capsule(self, id: str) -> Capsule:
         if id not in self.capsules:
-            self._vertex(id)
+            self.vertex(id)
             raise DrawingError(f"{id!r} is the use of a group, which wears no parts")
         return self.capsules[id]
 
@@ -237,7 +237,7 @@ class Drawing(Document):
             read = self._read({**capsule.attributes, **attributes}, faces, f"capsule {id}")
             new = replace(capsule, attributes=read)
         else:
-            self._vertex(id)
+            self.vertex(id)
             use = self.uses[id]
             known = self.groups[use.group].arguments
             for name in attributes.keys() - known.keys():
@@ -254,7 +254,7 @@ class Drawing(Document):
             if id in self._records[kind]:
                 patches = [Remove(kind, id)]
         if not patches:
-            self._vertex(id)
+            self.vertex(id)
             touching = (c.id for c in self.connections.values() if id in (c.back, c.front))
             patches = [*(Remove("connection", c) for c in touching)]
             patches.append(Remove("capsule" if id in self.capsules else "use", id))
@@ -265,7 +265,7 @@ class Drawing(Document):
     def move(self, id: str, x: Any, y: Any) -> None:
         """Place a capsule or a note on the canvas."""
         if id not in self.notes:
-            self._vertex(id)
+            self.vertex(id)
         if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in (x, y)):
             raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
         self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
@@ -290,7 +290,8 @@ class Drawing(Document):
             "reshaping" if CONNECTIONS["reshaping"].joins(back.output_rank, rank) else "full",
         )
 
-    def _vertex(self, id: str) -> None:
+    def vertex(self, id: str) -> None:
+        """Refuse an id that no capsule and no use of a group has."""
         if id not in self.capsules and id not in self.uses:
             known = [*self.capsules, *self.uses, *self.connections]
             raise DrawingError(f"there is no {id!r}; {suggest(id, known) if known else 'the drawing is empty'}")

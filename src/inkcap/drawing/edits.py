@@ -100,11 +100,15 @@ def _read_patch(value: Any, place: str) -> Patch:
     index = patch.get("index")
     if index is not None and (type(index) is not int or index < 0):
         raise DrawingError("must be a whole number from 0", f"{place}.index")
-    kind = kinds[name]
-    if kind is Position:
-        return Put(Position.from_json(patch["id"], patch.get("record"), f"{place}.record"), index)
-    reader = cast("type[Capsule]", kind)
-    record = reader.from_json(patch.get("record"), f"{place}.record")
-    if record.id != patch["id"]:
-        raise DrawingError(f"the record's id {record.id!r} is not {patch['id']!r}", place)
-    return Put(record, index)
+    return Put(read_record(name, patch["id"], patch.get("record"), place), index)
+
+
+def read_record(kind: str, id: Any, value: Any, place: str) -> Record:
+    """Read a record of a kind as it stands in a patch, and check that it has the patch's id."""
+    reader: Any = {record.kind: record for record in KINDS}[kind]
+    if reader is Position:
+        return Position.from_json(id, value, f"{place}.record")
+    record = cast("Record", reader.from_json(value, f"{place}.record"))
+    if record.id != id:
+        raise DrawingError(f"the record's id {record.id!r} is not {id!r}", place)
+    return record

@@ -101,7 +101,7 @@ class Document:
 
     def apply(self, edit: Edit) -> None:
         """Apply an edit whole, or refuse it and leave the drawing as it was."""
-        inverse = self._perform(edit)
+        inverse = self.perform(edit)
         self._undo.append(inverse)
         self._redo.clear()
 
@@ -117,7 +117,7 @@ class Document:
         if not source:
             return None
         edit = source.pop()
-        target.append(self._perform(edit))
+        target.append(self.perform(edit))
         return edit.label
 
     def _join(self, depth: int, label: str) -> None:
@@ -125,7 +125,8 @@ class Document:
         del self._undo[depth:]
         self._undo.append(Edit(label, tuple(patch for edit in reversed(inverses) for patch in edit.patches)))
 
-    def _perform(self, edit: Edit) -> Edit:
+    def perform(self, edit: Edit) -> Edit:
+        """Apply an edit whole or not at all, and give its inverse to whoever keeps a history of their own."""
         inverse: list[Patch] = []
         try:
             for patch in edit.patches:

@@ -2,6 +2,7 @@
 
 from inkcap.network.check import check
 from inkcap.network.diagnostics import RULES, Diagnostic
+from inkcap.network.memory import Memory
 from inkcap.network.network import CheckedCapsule, CheckedConnection, CheckedPart, Network, WeightRecord, structure_of
 from inkcap.network.plain import PlainFacts
 from inkcap.network.plain_form import as_plain
@@ -13,6 +14,7 @@ __all__ = [
     "CheckedConnection",
     "CheckedPart",
     "Diagnostic",
+    "Memory",
     "Network",
     "NotWellFormed",
     "PlainFacts",

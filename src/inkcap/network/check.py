@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inkcap.drawing import Connection, Drawing, flatten
@@ -12,6 +12,7 @@ from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.directions import with_directions
 from inkcap.network.grouping import problems_of, reaching_in
 from inkcap.network.inference import Inference, Inferred, infer_dtypes
+from inkcap.network.memory import Incoming, Memory
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.plain import PlainFacts, check_plain, survey
 from inkcap.network.plain_form import with_written
@@ -27,8 +28,11 @@ MOST_NAMED = 8
 """How many capsules a message names."""
 
 
-def check(drawing: Drawing) -> Report:
-    """Check a drawing; whatever is wrong becomes a diagnostic, and everything that can be inferred is."""
+def check(drawing: Drawing, memory: Memory | None = None) -> Report:
+    """Check a drawing; whatever is wrong becomes a diagnostic, and everything that can be inferred is.
+
+    With a memory of the last check of the same drawing, only what has changed since is looked at again.
+    """
     drawn = drawing
     flattened = flatten(drawn)
     original = flattened.drawing
@@ -41,24 +45,18 @@ def check(drawing: Drawing) -> Report:
         ends = [(c.back, c.front) for c in drawing.connections.values()]
     known = [(a, b) for a, b in ends if a in drawing.capsules and b in drawing.capsules]
     graph = Graph.of(drawing.capsules, known)
-    inferred = Inference(drawing, graph.order).run()
+    incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+    for connection in drawing.connections.values():
+        if connection.front in incoming and connection.back in incoming:
+            incoming[connection.front].append(connection)
+    inferred = memory.infer(drawing, graph.order, incoming) if memory else _infer(drawing, graph, incoming)
     infer_dtypes(drawing, graph.order, inferred)
     shape = check_plain(original, plain) if plain is not None else _check_graph(drawing, graph)
     diagnostics = [*problems_of(flattened), *undirected, *shape]
     placed = set(graph.order)
     order = (*graph.order, *(id for id in drawing.capsules if id not in placed))
-    incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
-    for connection in drawing.connections.values():
-        if connection.front in incoming and connection.back in incoming:
-            incoming[connection.front].append(connection)
-    for id in order:
-        entering = [d for c in incoming[id] for d in check_connection(drawing, c, inferred)]
-        # What is unknown behind a capsule, or wrong with what enters it, explains what is unknown here.
-        explained = bool(entering) or any(None in inferred.output[c.back] for c in incoming[id])
-        diagnostics.extend(entering)
-        diagnostics.extend(check_capsule(drawing, drawing.capsules[id], inferred, incoming[id], explained))
-    connections = {c.id: _checked_connection(c, inferred) for id in order for c in incoming[id]}
-    capsules = {id: _checked_capsule(drawing, id, inferred, incoming[id], connections) for id in order}
+    found, capsules, connections = _check_parts(drawing, order, incoming, inferred, memory)
+    diagnostics.extend(found)
     diagnostics.extend(check_ties(drawing, capsules, connections))
     acyclic = len(graph.order) == len(graph.vertices) and bool(graph.vertices)
     classification = classify(graph) if acyclic else None
@@ -68,6 +66,39 @@ def check(drawing: Drawing) -> Report:
     if flattened.origins:
         diagnostics = [reaching_in(diagnostic, drawn, flattened) for diagnostic in diagnostics]
     return Report(original, graph, classification, capsules, connections, tuple(diagnostics), plain, drawn)
+
+
+def _infer(drawing: Drawing, graph: Graph, incoming: Incoming) -> Inferred:
+    numbers = {id: i for i, id in enumerate(graph.order)}
+    connections = [c for c in drawing.connections.values() if c.front in incoming and c.back in incoming]
+    return Inference(drawing, numbers, tuple(drawing.capsules), connections).run()
+
+
+def _check_parts(
+    drawing: Drawing, order: Sequence[str], incoming: Incoming, inferred: Inferred, memory: Memory | None
+) -> tuple[list[Diagnostic], dict[str, CheckedCapsule], dict[str, CheckedConnection]]:
+    """Check every capsule with what enters it, in order."""
+    diagnostics: list[Diagnostic] = []
+    capsules: dict[str, CheckedCapsule] = {}
+    connections: dict[str, CheckedConnection] = {}
+    for id in order:
+        dtypes = (inferred.dtype[id], *[inferred.dtype[c.back] for c in incoming[id]])
+        kept = memory.checked(id, dtypes) if memory else None
+        if kept is not None:
+            connections.update([(connection.id, connection) for connection in kept[0]])
+            capsules[id] = kept[1]
+            continue
+        entering = [d for c in incoming[id] for d in check_connection(drawing, c, inferred)]
+        # What is unknown behind a capsule, or wrong with what enters it, explains what is unknown here.
+        explained = bool(entering) or any(None in inferred.output[c.back] for c in incoming[id])
+        entering.extend(check_capsule(drawing, drawing.capsules[id], inferred, incoming[id], explained))
+        made = {c.id: _checked_connection(c, inferred) for c in incoming[id]}
+        connections.update(made)
+        capsules[id] = _checked_capsule(drawing, id, inferred, incoming[id], connections)
+        diagnostics.extend(entering)
+        if memory and not entering:
+            memory.keep(id, dtypes, tuple(made.values()), capsules[id])
+    return diagnostics, capsules, connections
 
 
 def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:
@@ -187,7 +218,7 @@ def _checked_capsule(
     drawing: Drawing,
     id: str,
     inferred: Inferred,
-    incoming: list[Connection],
+    incoming: Sequence[Connection],
     connections: dict[str, CheckedConnection],
 ) -> CheckedCapsule:
     capsule = drawing.capsules[id]

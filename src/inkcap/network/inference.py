@@ -8,11 +8,11 @@ and the whole costs time linear in the drawing. Contradictions are not judged he
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from inkcap.drawing import Connection, Drawing
+from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network.injections import Injections
 from inkcap.operations import ShapeError, Trace, Traced
 from inkcap.structures import AXES, PartialShape, Shape, axes_count, named, partial
@@ -153,41 +153,53 @@ def _merge(known: PartialShape, found: PartialShape) -> PartialShape:
 class Inference:
     """One run of the inference over one drawing."""
 
-    def __init__(self, drawing: Drawing, order: tuple[str, ...]) -> None:
-        """Start from what the drawing states; ``order`` is topological as far as there is one."""
-        self.drawing = drawing
-        self.known = Inferred(drawing)
-        self.touching: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
+    def __init__(
+        self,
+        drawing: Drawing,
+        order: Mapping[str, int],
+        vertices: Sequence[str],
+        connections: Sequence[Connection],
+        known: Inferred | None = None,
+    ) -> None:
+        """Start from what the drawing states of some vertices and all connections that enter them.
+
+        ``order`` numbers the vertices, topologically as far as that goes; ``known`` is what is settled already.
+        """
+        self.drawing, self.vertices = drawing, vertices
+        self.known = known if known is not None else Inferred(drawing)
+        self.touching: dict[str, list[Connection]] = {id: [] for id in vertices}
         self.queue: deque[str] = deque()
         self.waiting: set[str] = set()
-        for capsule in drawing.capsules.values():
-            declared = CAPSULES[capsule.symbol].attributes(capsule.rank)
-            attributes = complete(declared, capsule.attributes)
-            self.known.attributes[capsule.id] = attributes
-            for port in CAPSULES[capsule.symbol].ports:
-                self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
-                if port.kind == "gathers":
-                    self.known.gathered[socket(capsule.id, port.name)] = {}
-            self.known.total_input[capsule.id] = stated_shape(attributes, capsule.rank)
-            self.known.output[capsule.id] = (None,) * axes_count(capsule.output_rank)
-        rank_in_order = {id: i for i, id in enumerate(order)}
-        connections = [c for c in drawing.connections.values() if c.back in self.touching and c.front in self.touching]
+        for id in vertices:
+            self._state(drawing.capsules[id])
         for connection in connections:
             declared = declared_attributes(drawing, connection)
             self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
-            self.touching[connection.back].append(connection)
+            self.touching.setdefault(connection.back, []).append(connection)
             self.touching[connection.front].append(connection)
             if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
                 count = axes_count(port_rank(self.drawing, connection) or 0)
                 gathered[connection.id] = (None,) * count
-        self.injections = Injections(drawing, self.known.connection_attributes)
+        self.injections = Injections(drawing, connections, self.known.connection_attributes)
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
-        for connection in sorted(connections, key=lambda c: rank_in_order.get(c.front, len(order))):
+        for connection in sorted(connections, key=lambda c: order.get(c.front, len(order))):
             self._push(connection)
+
+    def _state(self, capsule: Capsule) -> None:
+        """Begin with what a capsule states."""
+        symbol = CAPSULES[capsule.symbol]
+        attributes = complete(symbol.attributes(capsule.rank), capsule.attributes)
+        self.known.attributes[capsule.id] = attributes
+        for port in symbol.ports:
+            self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
+            if port.kind == "gathers":
+                self.known.gathered[socket(capsule.id, port.name)] = {}
+        self.known.total_input[capsule.id] = stated_shape(attributes, capsule.rank)
+        self.known.output[capsule.id] = (None,) * axes_count(capsule.output_rank)
 
     def run(self) -> Inferred:
         """Relax until nothing changes."""
-        for id in self.drawing.capsules:
+        for id in self.vertices:
             self._through_capsule(id)
         while self.queue:
             id = self.queue.popleft()

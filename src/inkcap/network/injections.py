@@ -16,16 +16,18 @@ class Injections:
     Each is settled once, and wakes the next one then; so all together take time linear in their number.
     """
 
-    def __init__(self, drawing: Drawing, attributes: Mapping[str, dict[str, Any]]) -> None:
-        """Group what is drawn; ``attributes`` are those of all connections, which settling fills in."""
+    def __init__(
+        self, drawing: Drawing, connections: Sequence[Connection], attributes: Mapping[str, dict[str, Any]]
+    ) -> None:
+        """Group connections as they are drawn; ``attributes`` are those of all of them, which settling fills in."""
         self._drawing, self._attributes = drawing, attributes
         self._groups: dict[tuple[str, int], list[Connection]] = {}
         self._places: dict[str, int] = {}
         self._ends: dict[str, int] = {}
         self._settled: dict[tuple[str, int], int] = {}
         self._totals: dict[tuple[str, int], int] = {}
-        for connection in drawing.connections.values():
-            if connection.id in attributes and CONNECTIONS[connection.symbol].lays_along:
+        for connection in connections:
+            if CONNECTIONS[connection.symbol].lays_along:
                 group = self._groups.setdefault(self._key(connection), [])
                 self._places[connection.id] = len(group)
                 group.append(connection)

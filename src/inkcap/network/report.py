@@ -125,6 +125,10 @@ class Report:
 
     def to_json(self, batch: int = 1) -> dict[str, Any]:
         """Describe the report as one JSON object."""
+        return {**self.outline(batch), "structures": self._structures()}
+
+    def outline(self, batch: int = 1) -> dict[str, Any]:
+        """Describe the drawing as a whole and what is wrong with it, without the structures of its parts."""
         kind = self.classification
         return {
             "name": self.drawing.name,
@@ -144,7 +148,6 @@ class Report:
             "multiply_adds": self.multiply_adds,
             "activation_bytes": self.activation_bytes(batch),
             "batch": batch,
-            "structures": self._structures(),
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }
 

@@ -1,9 +1,6 @@
-"""The studio's page as HTML. Every text goes through `element`, which escapes it: none reaches the page raw."""
+"""The pages that the server makes itself: how to come in, and how to build the studio where it is not built."""
 
 from html import escape
-from pathlib import PurePath
-
-from inkcap.studio.workspace import MOST_DRAWINGS, Diagnostic, DrawingEntry, Listing, Summary
 
 
 class Markup(str):
@@ -27,94 +24,40 @@ def element(name: str, /, *children: str, **attributes: str) -> Markup:
     return Markup(f"<{name}{written}>{inside}</{name}>")
 
 
-def grouped(number: int) -> str:
-    """Write a count in groups of three (582 026)."""
-    return f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
-
-
-def plural(number: int, word: str) -> str:
-    """Write a count with its word in the right number."""
-    return f"{grouped(number)} {word}" if number == 1 else f"{grouped(number)} {word}s"
-
-
-def render(listing: Listing) -> str:
-    """Return the whole page for a workspace."""
+def page(title: str, *content: Markup) -> str:
+    """Return a whole page with one card."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", "Inkcap studio"),
+        element("title", f"Inkcap studio: {title}"),
         element("link", rel="icon", type="image/svg+xml", href="/static/inkcap.svg"),
         element("link", rel="stylesheet", href="/static/studio.css"),
     )
-    broken = sum(not (entry.summary and entry.summary.well_formed) for entry in listing.drawings)
     top = element(
-        "header",
-        element("img", src="/static/inkcap.svg", alt="", width="26", height="26"),
-        element("h1", "inkcap"),
-        element("span", PurePath(listing.workspace).name, class_="place", title=listing.workspace),
-        element("span", plural(len(listing.drawings), "drawing"), class_="chip"),
-        *([element("span", f"{broken} to mend", class_="chip bad")] if broken else []),
+        "header", element("img", src="/static/inkcap.svg", alt="", width="26", height="26"), element("h1", "inkcap")
     )
-    cards = [_card(entry) for entry in listing.drawings] or [_empty()]
-    if listing.more:
-        cards.append(element("p", f"There are more: the first {MOST_DRAWINGS} drawings are shown.", class_="note"))
-    body = element("body", top, element("main", *cards))
+    card = element("section", element("h2", title), *content, class_="card empty")
+    body = element("body", top, element("main", card))
     return f"<!doctype html>\n{element('html', head, body, lang='en-GB')}\n"
 
 
-def _empty() -> Markup:
-    return element(
-        "section",
-        element("h2", "No drawing yet"),
-        element("p", "A drawing is a file whose name ends in ", element("code", ".inkcap.json"), "."),
-        element("p", "Make the first one in this folder, then load this page again:"),
-        element("pre", "inkcap new lenet"),
-        class_="card empty",
+def how_to_come_in() -> str:
+    """Return the page for a browser that has no cookie of ours."""
+    return page(
+        "Open it by its link",
+        element("p", "The studio lets in only who has its link. The terminal in which it runs has printed it:"),
+        element("pre", "Inkcap studio: http://127.0.0.1:8765/?code=…"),
+        element("p", "A link is good for one browser. For another one, stop the studio (Ctrl-C) and start it again."),
     )
 
 
-def _card(entry: DrawingEntry) -> Markup:
-    if entry.summary is None:
-        chips = element("p", element("span", "cannot be read", class_="chip bad"), class_="chips")
-        return element("article", _title(entry), chips, element("p", entry.error or "", class_="error"), class_="card")
-    parts = [_title(entry), _chips(entry.summary)]
-    if entry.summary.diagnostics:
-        parts.append(element("ul", *map(_finding, entry.summary.diagnostics), class_="findings"))
-    return element("article", *parts, class_="card")
-
-
-def _title(entry: DrawingEntry) -> Markup:
-    folder, _, name = entry.path.rpartition("/")
-    before = [element("span", f"{folder}/", class_="place")] if folder else []
-    return element("h2", *before, name)
-
-
-def _chips(summary: Summary) -> Markup:
-    if summary.well_formed:
-        verdict, tone, sofar = f"✓ well formed · {summary.kind}", "chip ok", ""
-    else:
-        verdict, tone, sofar = "✗ not well formed", "chip bad", " so far"
-    size = f"{plural(summary.capsules, 'capsule')} · {plural(summary.connections, 'connection')}"
-    return element(
-        "p",
-        element("span", verdict, class_=tone),
-        element("span", size, class_="chip"),
-        element("span", plural(summary.parameters, "parameter") + sofar, class_="chip"),
-        element("span", plural(summary.multiply_adds, "multiply-add") + sofar, class_="chip"),
-        class_="chips",
-    )
-
-
-def _finding(diagnostic: Diagnostic) -> Markup:
-    return element(
-        "li",
-        element("b", diagnostic.severity),
-        " ",
-        element("span", ", ".join(diagnostic.where), class_="place"),
-        " ",
-        diagnostic.message,
-        " ",
-        element("code", diagnostic.rule),
-        class_="error" if diagnostic.severity == "error" else "other",
+def how_to_build() -> str:
+    """Return the page in place of a front end that was not built."""
+    return page(
+        "The studio is not built yet",
+        element("p", "This copy of Inkcap comes from its source, and the page that you would see here is built from "),
+        element("p", element("code", "web/"), ". In the folder of the source, this builds it and starts the studio:"),
+        element("pre", "make studio"),
+        element("p", "Then load this page again."),
     )

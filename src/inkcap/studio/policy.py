@@ -1,4 +1,4 @@
-"""Which paths the studio answers, to which methods, and who may come to them from another page.
+"""Which paths the studio answers, to which methods, to whom, and how much they may send.
 
 The gate denies everything that has no entry here, and the studio does not start while a route lacks one.
 """
@@ -6,20 +6,33 @@ The gate denies everything that has no entry here, and the studio does not start
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from inkcap.structures.errors import InkcapError
 
 READ = frozenset({"GET", "HEAD"})
+WRITE = frozenset({"POST"})
+WEBSOCKET = frozenset({"WEBSOCKET"})
+SMALL = 64 * 2**10
+TEXT = 16 * 2**20
+"""The body of a request that carries a drawing."""
+UPLOAD = 4 * 2**30
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The law for one route: its path as the route spells it, its methods, and whether a link elsewhere may open it."""
+    """The law for one route: its path as the route spells it, its methods, who may come and what they may send."""
 
     path: str
     methods: frozenset[str] = READ
     navigable: bool = False
+    """Whether a link on another page may lead here."""
+    public: bool = False
+    """Whether it answers those who have no token: only what tells nothing of the workspace."""
+    limit: int = SMALL
+    """How many bytes a request may bring."""
+    binary: bool = False
+    """Whether it takes bytes instead of JSON."""
 
     def covers(self, path: str) -> bool:
         """Tell whether a requested path falls under this entry; a name in braces stands for one part of the path."""
@@ -29,11 +42,46 @@ class Policy:
         )
 
 
+DRAWING = "/api/drawings/{id}"
+
 POLICIES = (
-    Policy("/", navigable=True),
-    Policy("/api/drawings"),
+    Policy("/", navigable=True, public=True),
+    Policy("/static/{name}", public=True),
     Policy("/api/openapi.json"),
-    Policy("/static/{name}"),
+    Policy("/api/catalogue"),
+    Policy("/api/workspace"),
+    Policy("/api/zoo"),
+    Policy("/api/zoo/{name}/picture.svg"),
+    Policy("/api/drawings", WRITE, limit=TEXT),
+    Policy(f"{DRAWING}/live", WEBSOCKET),
+    Policy(f"{DRAWING}/rename", WRITE),
+    Policy(f"{DRAWING}/duplicate", WRITE),
+    Policy(f"{DRAWING}/delete", WRITE),
+    Policy("/api/undelete", WRITE),
+    Policy(f"{DRAWING}/picture.svg"),
+    Policy(f"{DRAWING}/picture.png"),
+    Policy(f"{DRAWING}/file"),
+    Policy(f"{DRAWING}/code"),
+    Policy(f"{DRAWING}/report"),
+    Policy(f"{DRAWING}/layout"),
+    Policy(f"{DRAWING}/proposal"),
+    Policy(f"{DRAWING}/history"),
+    Policy(DRAWING + "/at/{seq}"),
+    Policy(f"{DRAWING}/restore", WRITE),
+    Policy(f"{DRAWING}/compare"),
+    Policy(f"{DRAWING}/derivation"),
+    Policy(f"{DRAWING}/step", WRITE, limit=TEXT),
+    Policy(f"{DRAWING}/expand", READ | WRITE),
+    Policy(DRAWING + "/mathematics/{item}"),
+    Policy("/api/enumeration"),
+    Policy("/api/data"),
+    Policy("/api/data/preview", WRITE),
+    Policy("/api/data/upload", WRITE, limit=UPLOAD, binary=True),
+    Policy("/api/recipes/fields"),
+    Policy(f"{DRAWING}/train", WRITE),
+    Policy("/api/runs"),
+    Policy("/api/runs/{id}"),
+    Policy("/api/runs/{id}/stop", WRITE),
 )
 
 
@@ -42,19 +90,27 @@ def policy_for(path: str) -> Policy | None:
     return next((policy for policy in POLICIES if policy.covers(path)), None)
 
 
+def methods_of(route: BaseRoute) -> frozenset[str]:
+    """Tell to which methods a route answers; a mount or anything unknown has none that could be allowed."""
+    if isinstance(route, WebSocketRoute):
+        return WEBSOCKET
+    return frozenset(route.methods or ()) if isinstance(route, Route) else frozenset()
+
+
 def require_policies(routes: Iterable[BaseRoute]) -> None:
     """Refuse routes that the table does not name with all their methods, and entries that no route serves."""
     table = {policy.path: policy for policy in POLICIES}
     served: set[str] = set()
     for route in routes:
-        if not isinstance(route, Route) or route.path not in table:
+        path = route.path if isinstance(route, Route | WebSocketRoute) else None
+        if path is None or path not in table:
             raise InkcapError(
                 f"The studio's route {route!r} has no entry in the policy table, which names {len(table)} paths: "
                 "add one to POLICIES in inkcap/studio/policy.py."
             )
-        path = route.path
-        excess = (route.methods or set[str]()) - table[path].methods
-        if excess or not route.methods:
+        methods = methods_of(route)
+        excess = methods - table[path].methods
+        if excess or not methods:
             raise InkcapError(
                 f"The studio's route {path} answers {', '.join(sorted(excess)) or 'every method'}, "
                 f"its policy allows {', '.join(sorted(table[path].methods))}: bring the two together."

@@ -1,6 +1,7 @@
 """Serving the studio on this machine: finding a port, saying the address, stopping on Ctrl-C."""
 
 import errno
+import gc
 import os
 import socket
 import sys
@@ -15,6 +16,8 @@ from inkcap.studio.app import create_app
 DEFAULT_PORT = 8765
 LAST_PORT = 65535
 PORTS_TRIED = 50
+LARGEST_MESSAGE = 64 * 2**20
+"""The largest message of a tab: a drawing of neurons in columns that is pasted or put as a whole."""
 FAMILIES = {"127.0.0.1": socket.AF_INET, "localhost": socket.AF_INET, "::1": socket.AF_INET6}
 
 
@@ -43,11 +46,23 @@ def serve(workspace: Path, host: str = "127.0.0.1", port: int = DEFAULT_PORT, op
     with listener:
         taken: int = listener.getsockname()[1]
         app = create_app(workspace, taken)
-        config = uvicorn.Config(app, ws="none", log_level="error", access_log=False, server_header=False)
+        config = uvicorn.Config(
+            app,
+            ws="websockets-sansio",
+            ws_max_size=LARGEST_MESSAGE,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=3,
+        )
         if port not in (0, taken):
             _say(f"Port {port} is taken: the studio uses {taken}.")
         name = f"[{host}]" if ":" in host else host
-        server = _Server(config, f"http://{name}:{taken}/", open_browser)
+        link = f"http://{name}:{taken}/?code={app.access.new_code()}"
+        server = _Server(config, link, open_browser)
+        # What is loaded now stays: the collector need not walk through it again in the middle of an answer.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:

@@ -47,6 +47,10 @@ class Attribute:
     reads: Callable[[str], object] | None = None
     """What reads a text; it raises ValueError where it cannot."""
 
+    def __hash__(self) -> int:
+        # Tables are looked up by attributes at every check: two of these together tell almost all of them apart.
+        return hash((self.name, self.kind))
+
     @property
     def required(self) -> bool:
         """Tell whether a drawing without it is incomplete, unless the checks can solve for it."""

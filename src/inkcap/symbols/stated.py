@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from inkcap.structures import AXES
 from inkcap.symbols.attributes import Attribute
 
@@ -14,6 +16,7 @@ SIZE_HELP = {
 }
 
 
+@cache
 def size_attributes(rank: int) -> tuple[Attribute, ...]:
     """Give the attributes that state the size of a capsule's total input, by rank; the paper's M, N, d."""
     return tuple(

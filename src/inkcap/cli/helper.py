@@ -1,0 +1,124 @@
+"""The studio's helper: answers what needs torch, one JSON object a line in, one a line out, until its input ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from inkcap.structures import InkcapError
+
+Question = dict[str, Any]
+Answer = dict[str, Any]
+
+
+def _network(question: Question) -> Any:
+    from inkcap.drawing import from_text
+    from inkcap.network import check
+
+    return check(from_text(question["text"])).network
+
+
+def _code(question: Question) -> Answer:
+    from inkcap.engine import source_of
+
+    return {"source": source_of(_network(question))}
+
+
+def _step(question: Question) -> Answer:
+    from inkcap.cli.backpropagation import walk
+
+    given = [question[name] for name in ("inputs", "targets", "weights")]
+    return walk(_network(question), question["rate"], question["seed"], given).to_json()
+
+
+def _expand(question: Question) -> Answer:
+    from inkcap.engine import expand, starting_weights
+
+    network = _network(question)
+    return {"text": expand(network, starting_weights(network, 0)).drawing.to_text()}
+
+
+def _data(_: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.training.data import SOURCES, load
+
+    told: list[Answer] = []
+    for source in SOURCES.values():
+        # What would have to be fetched is not looked into: listing must need no network.
+        known = None if "(fetched)" in source.description else load(source.name, {}, Path())
+        preview = known.preview(rows=0, pictures=0) if known else None
+        shape = preview.inputs[0].shape if preview else next(iter(re.findall(r"\d+×\d+", source.description)), None)
+        classes = re.search(r"(\d+) classes", source.description)
+        told.append(
+            {
+                "name": source.name,
+                "title": source.description,
+                "samples": preview.count if preview else None,
+                "shape": shape,
+                "classes": int(classes[1]) if classes else None,
+                "options": [asdict(option) for option in source.options],
+            }
+        )
+    return {"sets": told}
+
+
+def _preview(question: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.training.data import load, validate
+
+    dataset = load(question["name"], question["options"], Path(question["workspace"]))
+    rows = question["rows"]
+    preview = asdict(dataset.preview(rows=rows, pictures=min(rows, 3)))
+    try:
+        validate(dataset)
+    except InkcapError as error:
+        return {**preview, "problem": str(error)}
+    return {**preview, "problem": None}
+
+
+ANSWERS: dict[str, Callable[[Question], Answer]] = {
+    "code": _code,
+    "step": _step,
+    "expand": _expand,
+    "data": _data,
+    "preview": _preview,
+}
+
+
+def answer(line: str) -> Answer:
+    """Answer one question; whatever is wrong becomes the answer's error."""
+    try:
+        question: Question = json.loads(line)
+        return ANSWERS[question["what"]](question)
+    except InkcapError as error:
+        return {"error": str(error)}
+    except Exception as error:
+        return {"error": f"this could not be computed ({type(error).__name__}: {error})"}
+
+
+def _written(value: Answer) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps({"error": "numbers came out that are not finite: choose smaller inputs, or a smaller rate"})
+
+
+def main() -> None:
+    """Answer until nobody asks any more."""
+    # What libraries print must not stand among the answers.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        answers.write(_written(answer(line)) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

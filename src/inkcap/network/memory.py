@@ -1,0 +1,116 @@
+"""What was found of a drawing before, so that after an edit only what the edit reaches is looked at again.
+
+A capsule is settled when all that enters it comes from settled capsules and all its structures follow from that. What
+was found of a settled capsule depends on its own record, on those of the connections that enter it and on the outputs
+at their back ends, and on nothing else: while these are the same, so is it. Whatever is not settled, because something
+is missing or only what comes after it tells its structure, is inferred anew as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from inkcap.drawing import Capsule, Connection, Drawing
+from inkcap.network.inference import Inference, Inferred
+from inkcap.network.network import CheckedCapsule, CheckedConnection
+from inkcap.structures import PartialShape
+from inkcap.symbols import CAPSULES, socket
+
+Incoming = Mapping[str, Sequence[Connection]]
+
+
+@dataclass
+class _Settled:
+    """What was found of a settled capsule and the connections that enter it, and what it was found from."""
+
+    capsule: Capsule
+    incoming: tuple[Connection, ...]
+    backs: tuple[PartialShape, ...]
+    found: Inferred
+    dtypes: tuple[str, ...] = ()
+    checked: tuple[tuple[CheckedConnection, ...], CheckedCapsule] | None = None
+    """The records that came of it, where there was nothing to complain about with these data types."""
+
+    def holds(self, capsule: Capsule, incoming: Sequence[Connection], backs: tuple[PartialShape, ...]) -> bool:
+        """Tell whether it was found from the same."""
+        return (
+            self.capsule is capsule
+            and len(self.incoming) == len(incoming)
+            and all(one is other for one, other in zip(self.incoming, incoming, strict=True))
+            and self.backs == backs
+        )
+
+
+class Memory:
+    """What is remembered from one check of a drawing to the next; not for several threads at once."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._vertices: dict[str, _Settled] = {}
+        self._now: dict[str, _Settled] = {}
+
+    def infer(self, drawing: Drawing, order: Sequence[str], incoming: Incoming) -> Inferred:
+        """Infer all structures of a drawing, those of settled capsules from memory where it holds."""
+        known = Inferred(drawing)
+        self._now = {}
+        for id in order:
+            entering = incoming[id]
+            if any(connection.back not in self._now for connection in entering):
+                continue
+            backs = tuple([known.output[connection.back] for connection in entering])
+            settled = self._vertices.get(id)
+            if settled is None or not settled.holds(drawing.capsules[id], entering, backs):
+                settled = _settle(drawing, id, entering, known, backs)
+                if settled is None:
+                    continue
+                # The checks that follow ask for the same traces; later ones ask for nothing of what is settled.
+                known.last_traced.update(settled.found.last_traced)
+                settled.found.last_traced.clear()
+            self._now[id] = settled
+            _add(known, settled.found)
+        self._vertices = self._now
+        rest = [id for id in drawing.capsules if id not in self._now]
+        if rest:
+            unsettled = set(rest)
+            # In the order in which they are drawn, as without a memory.
+            entering = [c for c in drawing.connections.values() if c.front in unsettled and c.back in drawing.capsules]
+            numbers = {id: i for i, id in enumerate(order)}
+            Inference(drawing, numbers, rest, entering, known).run()
+        return known
+
+    def checked(self, id: str, dtypes: tuple[str, ...]) -> tuple[tuple[CheckedConnection, ...], CheckedCapsule] | None:
+        """Give the records of a capsule and what enters it that were made before, if there was no complaint."""
+        settled = self._now.get(id)
+        return settled.checked if settled is not None and settled.dtypes == dtypes else None
+
+    def keep(
+        self, id: str, dtypes: tuple[str, ...], connections: tuple[CheckedConnection, ...], capsule: CheckedCapsule
+    ) -> None:
+        """Remember the records of a settled capsule that there was no complaint about."""
+        if id in self._now:
+            self._now[id].dtypes, self._now[id].checked = dtypes, (connections, capsule)
+
+
+def _settle(
+    drawing: Drawing, id: str, incoming: Sequence[Connection], known: Inferred, backs: tuple[PartialShape, ...]
+) -> _Settled | None:
+    """Infer a capsule from what enters it; nothing when that does not tell everything."""
+    local = Inferred(drawing)
+    local.output.update((connection.back, back) for connection, back in zip(incoming, backs, strict=True))
+    Inference(drawing, {}, (id,), incoming, local).run()
+    capsule = drawing.capsules[id]
+    sockets = [socket(id, port.name) for port in CAPSULES[capsule.symbol].ports]
+    if None in local.output[id] or any(None in local.total_input[name] for name in sockets):
+        return None
+    local.output = {id: local.output[id]}
+    return _Settled(capsule, tuple(incoming), backs, local)
+
+
+def _add(known: Inferred, found: Inferred) -> None:
+    known.total_input.update(found.total_input)
+    known.output.update(found.output)
+    known.attributes.update(found.attributes)
+    known.connection_attributes.update(found.connection_attributes)
+    if found.gathered:
+        known.gathered.update(found.gathered)

@@ -1,0 +1,132 @@
+"""All drawings of a workspace: found by their ids, opened once, and followed until nobody needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from inkcap.structures.errors import InkcapError
+from inkcap.studio.helper import Helper
+from inkcap.studio.known import Zoo
+from inkcap.studio.live import Live
+from inkcap.studio.store import Row, Store
+from inkcap.studio.workspace import find_drawings
+
+WATCH_EVERY = 0.5
+"""Seconds between two looks at the files of drawings that are open."""
+MOST_OPEN = 64
+
+log = logging.getLogger(__name__)
+
+
+class NotThere(InkcapError):
+    """A drawing, run or network that there is none of."""
+
+
+class Hub:
+    """The drawings of a workspace that are open, by id."""
+
+    def __init__(self, workspace: Path) -> None:
+        """Open the workspace's log."""
+        self.workspace = workspace
+        self.store = Store(workspace)
+        self.zoo = Zoo(self.store.folder)
+        self.helper = Helper()
+        self.data_sets: list[dict[str, Any]] | None = None
+        """The sets that can be trained on, once the helper has listed them."""
+        self._live: dict[str, Live] = {}
+        self._opening = asyncio.Lock()
+        self._watcher: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        """Close the log."""
+        self.store.close()
+
+    async def stop(self) -> None:
+        """Write what is not written yet, and let everyone go."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watcher
+        for live in list(self._live.values()):
+            await live.stop()
+        self._live.clear()
+        await self.helper.stop()
+        self.close()
+
+    def row(self, id: str) -> Row:
+        """Find a drawing by its id."""
+        row = self.store.row(id)
+        if row is None:
+            raise NotThere(
+                "There is no such drawing: it may have been deleted. The start screen lists those there are."
+            )
+        return row
+
+    def path(self, row: Row) -> Path:
+        """Give the file of a drawing; the row was written by the studio itself, never by a request."""
+        return self.workspace / row.path
+
+    def opened(self, id: str) -> Live | None:
+        """Give a drawing that is open already."""
+        return self._live.get(id)
+
+    async def live(self, id: str) -> Live:
+        """Open a drawing, unless it is open."""
+        async with self._opening:
+            live = self._live.get(id)
+            if live is None:
+                row = self.row(id)
+                live = await asyncio.to_thread(Live, self.store, id, self.path(row))
+                live.start()
+                await self._make_room()
+                self._live[id] = live
+            if self._watcher is None:
+                self._watcher = asyncio.create_task(self._watch())
+            return live
+
+    @contextlib.asynccontextmanager
+    async def closed(self, id: str) -> AsyncGenerator[None]:
+        """Keep a drawing closed while its file moves or goes; the file is written before, and tabs come back after."""
+        async with self._opening:
+            live = self._live.pop(id, None)
+            if live is not None:
+                await live.stop()
+            yield
+
+    async def _make_room(self) -> None:
+        for id, live in list(self._live.items()):
+            if len(self._live) < MOST_OPEN:
+                return
+            if live.idle:
+                del self._live[id]
+                await live.stop()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_EVERY)
+            for live in list(self._live.values()):
+                try:
+                    await live.watch()
+                except Exception:
+                    log.exception("The file of %s could not be looked at", live.id)
+
+    def ids(self) -> dict[str, str]:
+        """Give the ids of the workspace's drawings by their paths."""
+        paths = [path.relative_to(self.workspace).as_posix() for path in find_drawings(self.workspace)]
+        return self.store.ids_of(paths)
+
+
+def hub_of(connection: HTTPConnection) -> Hub:
+    """Give the hub of the application that a request has come to."""
+    return connection.app.state.hub
+
+
+HubOf = Annotated[Hub, Depends(hub_of)]

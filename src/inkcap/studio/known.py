@@ -1,0 +1,94 @@
+"""The zoo as the start screen shows it: the one place that knows how the zoo is registered."""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from inkcap.drawing import Drawing
+from inkcap.network import Report, check
+from inkcap.structures.atomic import write_atomic
+from inkcap.structures.errors import InkcapError
+from inkcap.studio.catalogue import catalogue
+from inkcap.studio.models import ZooEntry
+from inkcap.zoo import NETWORKS, draw
+from inkcap.zoo.paper_figures import picture_of
+
+COUNTED = ("parameters", "multiply_adds", "capsules", "connections", "kind")
+
+
+def draw_known(name: str) -> Drawing:
+    """Draw a network of the zoo by any of its names."""
+    return draw(name)
+
+
+@lru_cache(maxsize=8)
+def _checked(name: str) -> Report:
+    return check(draw(name))
+
+
+@lru_cache(maxsize=256)
+def known_picture(name: str, dark: bool) -> str:
+    """Draw the picture of a network of the zoo."""
+    return picture_of(_checked(name), "dark" if dark else "light")
+
+
+class Zoo:
+    """The list of known networks, with counts that are made once for a version of Inkcap and kept."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the counts that were made before."""
+        self._file = folder / "zoo.json"
+        self._key = f"{catalogue()['version']} {len(NETWORKS)}"
+        self._counts: dict[str, dict[str, Any]] = {}
+        self._counting: threading.Thread | None = None
+        try:
+            kept = json.loads(self._file.read_text(encoding="utf-8"))
+            if kept["key"] == self._key:
+                self._counts = kept["counts"]
+        except (OSError, ValueError, KeyError, TypeError):
+            self._counts = {}
+
+    def entries(self, search: str = "", patience: float = 1.0) -> list[ZooEntry]:
+        """List what fits a search; whatever is not counted yet is counted meanwhile."""
+        if self._counting is None and any(name not in self._counts for name in NETWORKS):
+            self._counting = threading.Thread(target=self._count, daemon=True)
+            self._counting.start()
+        if self._counting is not None:
+            self._counting.join(patience)
+        words = search.lower().split()
+        found = [self._entry(name, record) for name, record in NETWORKS.items()]
+        return [entry for entry in found if all(word in _searched(entry) for word in words)]
+
+    def _count(self) -> None:
+        for name in NETWORKS:
+            if name in self._counts:
+                continue
+            try:
+                report = check(draw(name))
+            except InkcapError:
+                continue
+            told = report.outline()
+            self._counts[name] = {**{key: told[key] for key in COUNTED}, "title": report.drawing.name}
+        try:
+            write_atomic(self._file, json.dumps({"key": self._key, "counts": self._counts}))
+        except OSError:
+            # Counting again next time is all that is lost.
+            return
+
+    def _entry(self, name: str, record: Any) -> ZooEntry:
+        counts = self._counts.get(name, {})
+        return ZooEntry(
+            name=name,
+            aliases=list(getattr(record, "aliases", ())),
+            title=getattr(record, "title", None) or counts.get("title") or name,
+            reference=str(getattr(record, "reference", "")),
+            **{key: counts.get(key) for key in COUNTED},  # pyright: ignore[reportArgumentType]
+        )
+
+
+def _searched(entry: ZooEntry) -> str:
+    return " ".join((entry.name, *entry.aliases, entry.title, entry.reference)).lower()

@@ -1,0 +1,45 @@
+"""Where the canvas puts what has no place of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inkcap.drawing import Box, Drawing
+from inkcap.drawing.layout import Spacing, layout, parts_of
+
+NODE = Box(46.0, 46.0, 34.0, 56.0)
+"""The room of a capsule on the canvas: its glyph, and under it name, title and structure."""
+SPACING = Spacing(neighbours=26.0, layers=64.0, lines=18.0, parts=56.0)
+MOST = 6_000
+"""Above so many vertices a row is set under a row: nobody reads lines among so many."""
+ROW = 80
+
+
+def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, stored: bool = True) -> dict[str, Any]:
+    """Lay a drawing out: places for what states none, and the bends of the lines among them."""
+    vertices, wires = parts_of(drawing)
+    if not vertices or (stored and all(id in drawing.positions for id in vertices)):
+        return {"positions": {}, "bends": {}}
+    if len(vertices) > MOST:
+        return {"positions": {id: [i % ROW * 130, i // ROW * 130] for i, id in enumerate(vertices)}, "bends": {}}
+    sizes = dict.fromkeys(vertices, NODE) | dict(boxes or {})
+    found = layout(drawing, sizes, stored=stored, spacing=SPACING)
+    shift = _shift(drawing, found.positions) if stored else (0.0, 0.0)
+    placed = set(drawing.positions) if stored else set[str]()
+    positions = {id: _moved(point, shift) for id, point in found.positions.items() if id not in placed}
+    ends = {wire.id: (wire.back, wire.front) for wire in wires}
+    free = {id: run for id, run in found.bends.items() if run and not any(end in placed for end in ends[id])}
+    return {"positions": positions, "bends": {id: [_moved(p, shift) for p in run] for id, run in free.items()}}
+
+
+def _shift(drawing: Drawing, positions: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """Tell how far the layout, which begins at the origin, lies from what has its place."""
+    for id, (x, y) in positions.items():
+        if id in drawing.positions:
+            return drawing.positions[id].x - x, drawing.positions[id].y - y
+    return 0.0, 0.0
+
+
+def _moved(point: Sequence[float], shift: tuple[float, float]) -> list[float]:
+    return [round(point[0] + shift[0], 1), round(point[1] + shift[1], 1)]

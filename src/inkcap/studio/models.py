@@ -1,0 +1,308 @@
+"""What the studio's API answers and is asked, as models: OpenAPI and the front end's types are made from them."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Json = dict[str, Any]
+NAME = Field(min_length=1, max_length=200)
+
+
+class Asked(BaseModel):
+    """The body of a request; what is unknown in it is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Told(BaseModel):
+    """An answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class DrawingId(Told):
+    """A drawing by its id."""
+
+    id: str
+
+
+class Empty(Told):
+    """Nothing but that it was done."""
+
+
+class Listed(Told):
+    """A drawing file of the workspace: what its check says in short, or why it cannot be read."""
+
+    id: str
+    name: str
+    path: str
+    modified: str
+    capsules: int
+    connections: int
+    parameters: int | None
+    well_formed: bool
+    error: str | None
+
+
+class Workspace(Told):
+    """The drawings of the workspace; ``more`` when there are more than were looked at."""
+
+    name: str
+    drawings: list[Listed]
+    recent: list[str]
+    more: bool
+
+
+class ZooEntry(Told):
+    """A known network; its counts are null until they have been counted."""
+
+    name: str
+    aliases: list[str]
+    title: str
+    reference: str
+    parameters: int | None
+    multiply_adds: int | None
+    capsules: int | None
+    connections: int | None
+    kind: str | None
+
+
+class NewDrawing(Asked):
+    """A new drawing: empty, from the zoo, or from the text of a drawing file."""
+
+    name: str = NAME
+    zoo: str | None = None
+    text: str | None = None
+
+
+class NewName(Asked):
+    """Another name."""
+
+    name: str = NAME
+
+
+class Undo(Told):
+    """What takes a deletion back."""
+
+    undo: str
+
+
+class Undelete(Asked):
+    """Take a deletion back."""
+
+    undo: str = Field(pattern=r"^[a-z0-9]{8,64}$")
+
+
+class Source(Told):
+    """The PyTorch module that a drawing becomes."""
+
+    source: str
+
+
+class Layout(Told):
+    """Places on the canvas."""
+
+    positions: dict[str, list[float]]
+    bends: dict[str, list[list[float]]]
+
+
+class Proposal(Told):
+    """The connection that fits two capsules, and the others that could join them."""
+
+    symbol: str
+    others: list[str]
+
+
+class Past(Told):
+    """One line of a drawing's history."""
+
+    seq: int
+    time: str
+    label: str
+    client: str
+    kind: str
+
+
+class State(Told):
+    """A drawing as it was."""
+
+    document: Json
+
+
+class Restore(Asked):
+    """Go back to a past state, as an edit of a client."""
+
+    seq: int = Field(ge=0)
+    client: str = Field(default="history", pattern=r"^[A-Za-z0-9_-]{7,64}$")
+
+
+class Restored(Told):
+    """The number of the edit that restored a state."""
+
+    seq: int
+
+
+class Changed(Told):
+    """A thing that two states have both, and differently."""
+
+    id: str
+    kind: str
+    before: Json
+    after: Json
+
+
+class Thing(Told):
+    """A thing that one of two states has."""
+
+    id: str
+    kind: str
+    record: Json
+
+
+class Comparison(Told):
+    """The difference of two states by meaning; places on the canvas have none."""
+
+    added: list[Thing]
+    removed: list[Thing]
+    changed: list[Changed]
+    parameters: list[int]
+    multiply_adds: list[int]
+
+
+class DerivationStep(Told):
+    """One application of a rule of generation."""
+
+    rule: str
+    vertices: list[str]
+    edges: list[list[str]]
+    text: str
+
+
+class Derivation(Told):
+    """The rules that generate a drawing, step by step."""
+
+    steps: list[DerivationStep]
+    counts: dict[str, int]
+
+
+class StepRequest(Asked):
+    """One step of Algorithm 1; what is not given is drawn at random with the seed."""
+
+    inputs: Json = Field(default_factory=dict[str, Any])
+    targets: Json = Field(default_factory=dict[str, Any])
+    weights: Json = Field(default_factory=dict[str, Any])
+    seed: int = Field(default=0, ge=0, le=2**32 - 1)
+    rate: float = Field(default=0.01, allow_inf_nan=False)
+
+
+class Mathematics(Told):
+    """The formulae of a capsule or a connection, for KaTeX; empty where there is none."""
+
+    U: str = ""
+    Y: str = ""
+    delta: str = ""
+    update: str = ""
+
+
+class Enumeration(Told):
+    """All networks with n inputs and m neurons: how many, and a picture of the first."""
+
+    svg: str
+    count: int
+    shown: int
+
+
+class DataSet(Told):
+    """Data that can be trained on."""
+
+    name: str
+    title: str
+    samples: int | None
+    shape: str | None
+    classes: int | None
+    options: list[Json]
+    kind: str
+
+
+class PreviewRequest(Asked):
+    """Data to look into: the name of a set, or the path of a file or folder."""
+
+    name: str = Field(min_length=1, max_length=4096)
+    options: dict[str, str] = Field(default_factory=dict[str, str])
+    rows: int = Field(default=3, ge=0, le=20)
+
+
+class Uploaded(Told):
+    """The name under which uploaded data can be trained on."""
+
+    name: str
+    bytes: int
+
+
+class RecipeField(Told):
+    """One setting of a recipe."""
+
+    name: str
+    kind: str
+    default: Any
+    help: str
+    minimum: float | None
+    maximum: float | None
+    above: float | None
+    below: float | None
+    choices: list[str]
+    optional: bool
+
+
+class Kind(Told):
+    """A kind of loss, optimiser or schedule with its own settings."""
+
+    name: str
+    help: str
+    rate: float
+    options: list[RecipeField]
+
+
+class RecipeFields(Told):
+    """Everything that a recipe may say."""
+
+    data: list[RecipeField]
+    recipe: list[RecipeField]
+    optimisers: list[Kind]
+    schedules: list[Kind]
+    losses: list[Kind]
+
+
+class TrainRequest(Asked):
+    """Train a drawing: the data by name or with their options, and the parts of a recipe that are not as usual."""
+
+    data: str | Json
+    recipe: Json = Field(default_factory=dict[str, Any])
+
+
+class Started(Told):
+    """A run that has begun."""
+
+    run: str
+
+
+class RunRow(Told):
+    """A run in short."""
+
+    id: str
+    name: str
+    drawing: str | None
+    state: str
+    reason: str
+    created: str
+    epoch: int
+    epochs: int
+    values: dict[str, float | None]
+
+
+class RunDetail(RunRow):
+    """A run with its curves, thinned out to so many points as were asked for."""
+
+    recipe: Json
+    summary: Json | None
+    series: dict[str, list[tuple[float, float]]]

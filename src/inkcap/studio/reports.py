@@ -1,0 +1,155 @@
+"""What the canvas shows of a checked drawing: the whole in numbers, and every capsule, connection and use of a group.
+
+A report is told in full once; after that only what has changed in it, so that an edit of a large drawing says little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inkcap.drawing import Capsule, Connection, output_ends
+from inkcap.network import CheckedCapsule, CheckedConnection, Report, WeightRecord
+from inkcap.structures import Structure, show_shape
+from inkcap.symbols import jsonable
+
+Items = dict[str, dict[str, dict[str, Any]]]
+"""By kind (capsules, connections, uses) and id what is told of each."""
+KINDS = ("capsules", "connections", "uses")
+SMALL = 400
+"""Up to so many capsules and connections a report is told in full every time."""
+
+
+def outline_of(report: Report) -> dict[str, Any]:
+    """Describe the drawing as a whole; every diagnostic has its number, by which its fix is asked for."""
+    told = report.outline()
+    told["diagnostics"] = [{**one, "index": i} for i, one in enumerate(told["diagnostics"])]
+    told["derivation"] = {"steps": report.capsule_count} if report.classification else None
+    told["connected"] = not any(d.rule == "disconnected" for d in report.diagnostics)
+    return told
+
+
+class Telling:
+    """What was told of each thing before: while its records are the same, so is what is told of it."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._told: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
+
+    def items(self, report: Report) -> Items:
+        """Describe everything that is drawn, and what is inside of groups by its path."""
+        drawn, known = report.drawing, self._told
+        found: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
+        items: Items = {"capsules": {}, "connections": {}, "uses": {}}
+        self._told = found
+        for id, record in drawn.connections.items():
+            checked = report.connections.get(id)
+            if checked is not None:
+                old = known.get(("connections", id))
+                same = old is not None and old[0] is checked and old[1] is record
+                told = old[2] if old is not None and same else _connection(checked, record)
+                found["connections", id] = (checked, record, told)
+                items["connections"][id] = told
+        for id, record in drawn.capsules.items():
+            capsule = report.capsules.get(id)
+            if capsule is not None:
+                # A capsule's record is made with those of what enters it, so it stands for them too.
+                old = known.get(("capsules", id))
+                same = old is not None and old[0] is capsule and old[1] is record
+                told = old[2] if old is not None and same else _capsule(capsule, record, items["connections"])
+                found["capsules", id] = (capsule, record, told)
+                items["capsules"][id] = told
+        items["uses"] = _uses(report, items["capsules"], items["connections"])
+        return items
+
+
+def items_of(report: Report) -> Items:
+    """Describe everything that is drawn, without a memory of what was told before."""
+    return Telling().items(report)
+
+
+def change_of(old: Items, new: Items) -> tuple[Items, dict[str, list[str]]]:
+    """Give what is new or different in a report, and what is no longer in it."""
+    changed = {kind: {id: told for id, told in new[kind].items() if _differ(old[kind].get(id), told)} for kind in KINDS}
+    gone = {kind: [id for id in old[kind] if id not in new[kind]] for kind in KINDS}
+    return changed, gone
+
+
+def _differ(old: dict[str, Any] | None, new: dict[str, Any]) -> bool:
+    return old is not new and old != new
+
+
+def _told(structure: Structure | None) -> dict[str, Any] | None:
+    if structure is None:
+        return None
+    return {"shape": list(structure.shape), "dtype": structure.dtype, "text": show_shape(structure.shape)}
+
+
+def _inferred(attributes: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: jsonable(value) for name, value in attributes.items() if value is not None and stated.get(name) is None
+    }
+
+
+def _count(weights: Iterable[WeightRecord]) -> int:
+    return sum(weight.structure.elements for weight in weights if weight.trainable and not weight.state)
+
+
+def _capsule(capsule: CheckedCapsule, record: Capsule, connections: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "title": capsule.title,
+        "total_input": _told(capsule.total_input),
+        "output": _told(capsule.output),
+        "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
+        "parameter_count": _count(capsule.stored),
+        "multiply_adds": sum(connections[id]["multiply_adds"] for id in capsule.incoming if id in connections),
+        "inferred": _inferred(capsule.attributes, record.attributes),
+    }
+    if capsule.ports:
+        told["ports"] = {name: _told(structure) for name, structure in capsule.ports.items()}
+    return told
+
+
+def _connection(connection: CheckedConnection, record: Connection) -> dict[str, Any]:
+    weights = connection.weights
+    return {
+        "back_end": _told(connection.back_end),
+        "weights": {name: list(weight.structure.shape) for name, weight in weights.items()},
+        "weight_text": " + ".join(_weight(weight.structure.shape) for weight in weights.values()),
+        "front_end": _told(connection.front_end),
+        "parameters": _count(weights.values()),
+        "multiply_adds": connection.multiply_adds,
+        "inferred": _inferred(connection.attributes, record.attributes),
+    }
+
+
+def _weight(shape: tuple[Any, ...]) -> str:
+    """Write a weight as Table 2 does: ``32@5×5×1`` for kernels, ``512×1024`` for a matrix."""
+    if len(shape) > 2:
+        return f"{shape[0]}@{'×'.join(map(str, (*shape[2:], shape[1])))}"
+    return "×".join(map(str, shape)) or "1"
+
+
+def _uses(report: Report, capsules: dict[str, Any], connections: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    drawn = report.drawn
+    if drawn is None or not drawn.uses:
+        return {}
+    ends = output_ends(drawn)
+    told: dict[str, dict[str, Any]] = {
+        id: {
+            "output": capsules.get(ends.get(id, ""), {}).get("output"),
+            "parameters": 0,
+            "multiply_adds": 0,
+            "capsules": 0,
+        }
+        for id in drawn.uses
+    }
+    for id, capsule in capsules.items():
+        if (use := id.partition(".")[0]) in told and use != id:
+            told[use]["parameters"] += capsule["parameter_count"]
+            told[use]["capsules"] += 1
+    for id, connection in connections.items():
+        if (use := id.partition(".")[0]) in told and use != id:
+            told[use]["parameters"] += connection["parameters"]
+            told[use]["multiply_adds"] += connection["multiply_adds"]
+    return told

@@ -1,0 +1,1 @@
+"""The studio's routes, by what they are about."""

@@ -1,0 +1,93 @@
+"""One drawing: its pictures, its file, its report, the code that it becomes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Response
+
+from inkcap.drawing import inside, svg_to_png
+from inkcap.network import Report
+from inkcap.studio.hub import HubOf
+from inkcap.studio.layouts import layout_of
+from inkcap.studio.models import Layout, Proposal, Source
+from inkcap.studio.reports import items_of, outline_of
+from inkcap.symbols import CONNECTIONS, MAIN_PORT
+from inkcap.zoo.paper_figures import picture_of
+
+router = APIRouter(prefix="/api/drawings/{id}")
+SVG, PNG = "image/svg+xml", "image/png"
+
+
+def _picture(report: Report, dark: bool, down: bool, opened: bool) -> str:
+    direction = "down" if down else "right"
+    return picture_of(report, "dark" if dark else "light", opened=opened, direction=direction)
+
+
+@router.get("/picture.svg", response_class=Response)
+async def show_picture(hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False) -> Response:
+    """Draw a drawing as SVG."""
+    report = await (await hub.live(id)).report()
+    return Response(await asyncio.to_thread(_picture, report, dark, down, open), media_type=SVG)
+
+
+@router.get("/picture.png", response_class=Response)
+async def show_png(hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False) -> Response:
+    """Draw a drawing as PNG, twice as fine as it is large."""
+    report = await (await hub.live(id)).report()
+    png = await asyncio.to_thread(lambda: svg_to_png(_picture(report, dark, down, open), 2.0))
+    return Response(png, media_type=PNG)
+
+
+@router.get("/file", response_class=Response)
+async def show_file(hub: HubOf, id: str) -> Response:
+    """Give the drawing file as it is now, to be kept elsewhere."""
+    drawing, _ = await (await hub.live(id)).copy()
+    name = hub.path(hub.row(id)).name
+    text = await asyncio.to_thread(drawing.to_text)
+    disposition = f"attachment; filename*=UTF-8''{quote(name.encode('utf-8', 'replace'))}"
+    return Response(text, media_type="application/json", headers={"content-disposition": disposition})
+
+
+@router.get("/code")
+async def show_code(hub: HubOf, id: str) -> Source:
+    """Give the PyTorch module that a drawing becomes: the very source that trains."""
+    live = await hub.live(id)
+    # A drawing with errors is no network: those are what is told then.
+    _ = (await live.report()).network
+    drawing, _ = await live.copy()
+    answer = await hub.helper.ask("code", text=drawing.to_text())
+    return Source(source=answer["source"])
+
+
+@router.get("/report")
+async def show_report(hub: HubOf, id: str) -> dict[str, Any]:
+    """Check a drawing: what the live connection tells after every edit, for those who have none."""
+    report = await (await hub.live(id)).report()
+    told, items = await asyncio.to_thread(lambda: (outline_of(report), items_of(report)))
+    return {**told, "structures": items, "partial": False}
+
+
+@router.get("/layout")
+async def show_layout(hub: HubOf, id: str, group: str = "", stored: bool = True) -> Layout:
+    """Lay out a drawing, or the inside of a group."""
+    drawing, _ = await (await hub.live(id)).copy()
+    chosen = inside(drawing, group) if group else drawing
+    return Layout.model_validate(await asyncio.to_thread(layout_of, chosen, stored=stored))
+
+
+@router.get("/proposal")
+async def propose(hub: HubOf, id: str, back: str, front: str, port: str = MAIN_PORT, output: str = "") -> Proposal:
+    """Choose the connection that fits two capsules, and name the others that could join them."""
+    drawing, _ = await (await hub.live(id)).copy()
+    for end in (back, front):
+        drawing.vertex(end)
+    symbol = drawing.propose(back, front, port, output)
+    giver, taker = drawing.giver(back, output), drawing.capsules.get(front)
+    if giver is None or taker is None:
+        return Proposal(symbol=symbol, others=[])
+    ranks = (giver.output_rank, taker.rank)
+    others = [name for name, record in CONNECTIONS.items() if record.joins(*ranks) and name != symbol]
+    return Proposal(symbol=symbol, others=others)

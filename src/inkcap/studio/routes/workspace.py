@@ -1,0 +1,164 @@
+"""The start screen: catalogue, workspace, zoo, and drawings that come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from inkcap.drawing import Drawing, DrawingError, Edit, Meta, Put, from_text
+from inkcap.structures.atomic import sync_folder, write_atomic
+from inkcap.studio.catalogue import catalogue
+from inkcap.studio.hub import Hub, HubOf, NotThere
+from inkcap.studio.known import draw_known, known_picture
+from inkcap.studio.models import (
+    DrawingId,
+    Empty,
+    NewDrawing,
+    NewName,
+    Undelete,
+    Undo,
+    Workspace,
+    ZooEntry,
+)
+from inkcap.studio.workspace import MOST_DRAWINGS, free_path, list_drawing, safe_stem, text
+
+RECENT = 12
+SVG = "image/svg+xml"
+
+
+router = APIRouter(prefix="/api")
+
+
+@router.get("/catalogue")
+def show_catalogue() -> dict[str, Any]:
+    """Describe all symbols."""
+    return catalogue()
+
+
+@router.get("/workspace")
+def show_workspace(hub: HubOf) -> Workspace:
+    """List the drawings of the workspace, each with what its check says."""
+    ids = hub.ids()
+    shown = list(ids.items())[:MOST_DRAWINGS]
+    drawings = [list_drawing(hub.workspace / path, path, id) for path, id in shown]
+    there = {entry.id for entry in drawings}
+    recent = [id for id in hub.store.recent(4 * RECENT) if id in there][:RECENT]
+    more = len(ids) > MOST_DRAWINGS
+    return Workspace(name=text(hub.workspace.name), drawings=drawings, recent=recent, more=more)
+
+
+@router.get("/zoo")
+def show_zoo(hub: HubOf, search: str = "") -> list[ZooEntry]:
+    """List the known networks."""
+    return hub.zoo.entries(search)
+
+
+@router.get("/zoo/{name}/picture.svg", response_class=Response)
+def show_zoo_picture(name: str, dark: bool = False) -> Response:
+    """Draw a known network."""
+    return Response(known_picture(name, dark), media_type=SVG)
+
+
+@router.post("/drawings")
+def make_drawing(hub: HubOf, asked: NewDrawing) -> DrawingId:
+    """Make a drawing: an empty one, one of the zoo, or one from the text of a file."""
+    return DrawingId(id=add_drawing(hub, _new(asked), asked.name))
+
+
+@router.post("/drawings/{id}/rename")
+async def rename_drawing(hub: HubOf, id: str, asked: NewName) -> Empty:
+    """Give a drawing, and its file, another name."""
+    live = await hub.live(id)
+    drawing, _ = await live.copy()
+    meta = Meta.from_json({"name": asked.name, "dtype": drawing.dtype}, "")
+    await live.edit("studio", None, Edit(f"name it {asked.name}"[:200], (Put(meta),)))
+    async with hub.closed(id):
+        await asyncio.to_thread(_move, hub, id, asked.name)
+    return Empty()
+
+
+@router.post("/drawings/{id}/duplicate")
+async def duplicate_drawing(hub: HubOf, id: str) -> DrawingId:
+    """Copy a drawing as it is now."""
+    drawing, _ = await (await hub.live(id)).copy()
+    name = f"{drawing.name} copy"[:200]
+    drawing.apply(Edit("name", (Put(Meta(name, drawing.dtype)),)))
+    return DrawingId(id=await asyncio.to_thread(add_drawing, hub, drawing, name))
+
+
+@router.post("/drawings/{id}/delete")
+async def delete_drawing(hub: HubOf, id: str) -> Undo:
+    """Delete a drawing; the answer takes it back."""
+    hub.row(id)
+    token = secrets.token_hex(16)
+    async with hub.closed(id):
+        await asyncio.to_thread(_put_away, hub, id, token)
+    return Undo(undo=token)
+
+
+@router.post("/undelete")
+def undelete(hub: HubOf, asked: Undelete) -> DrawingId:
+    """Take a deletion back."""
+    found = hub.store.deleted(asked.undo)
+    if found is None:
+        raise NotThere("This deletion is not known: it may have been taken back already.")
+    id, path = found
+    target = hub.workspace / path
+    if target.exists():
+        path = free_path(target.parent, Path(path).name.removesuffix(".inkcap.json"))
+        target = target.parent / path
+    kept = hub.store.folder / "deleted" / id
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if kept.is_file():
+        os.replace(kept, target)
+    hub.store.undelete(asked.undo, target.relative_to(hub.workspace).as_posix())
+    return DrawingId(id=id)
+
+
+def _new(asked: NewDrawing) -> Drawing:
+    if asked.zoo is not None and asked.text is not None:
+        raise DrawingError("a drawing comes from the zoo or from a text: give one of the two")
+    if asked.zoo is None and asked.text is None:
+        return Drawing(asked.name)
+    drawing = draw_known(asked.zoo) if asked.zoo is not None else from_text(asked.text or "")
+    if drawing.name != asked.name:
+        drawing.apply(Edit("name", (Put(Meta.from_json({"name": asked.name, "dtype": drawing.dtype}, "")),)))
+    return drawing
+
+
+def add_drawing(hub: Hub, drawing: Drawing, name: str) -> str:
+    """Write a new drawing into the workspace, under a file name that is free, and give its id."""
+    path = free_path(hub.workspace, safe_stem(name))
+    try:
+        write_atomic(hub.workspace / path, drawing.to_text())
+    except OSError as error:
+        raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
+    return hub.store.id_of(path)
+
+
+def _put_away(hub: Hub, id: str, token: str) -> None:
+    path, kept = hub.path(hub.row(id)), hub.store.folder / "deleted"
+    kept.mkdir(exist_ok=True)
+    if path.is_file():
+        os.replace(path, kept / id)
+        sync_folder(path.parent)
+    hub.store.mark_deleted(id, token)
+
+
+def _move(hub: Hub, id: str, name: str) -> None:
+    row = hub.row(id)
+    path = hub.path(row)
+    wanted = safe_stem(name)
+    if path.name.lower() == f"{wanted}.inkcap.json".lower():
+        return
+    target = path.parent / free_path(path.parent, wanted)
+    # The log knows the new place first: a crash in between leaves a drawing whose file is written anew from the log.
+    hub.store.move(id, target.relative_to(hub.workspace).as_posix())
+    if path.is_file():
+        os.replace(path, target)
+        sync_folder(path.parent)

@@ -1,0 +1,161 @@
+"""The websocket of a tab: its messages in, and out what everyone is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from contextlib import suppress
+from typing import Any, Literal, cast
+
+from fastapi import WebSocket, WebSocketDisconnect
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from inkcap.drawing import Edit
+from inkcap.drawing.codec import decode
+from inkcap.structures.errors import InkcapError
+from inkcap.studio.commands import command_of
+from inkcap.studio.hub import Hub
+from inkcap.studio.ledger import Refused
+from inkcap.studio.live import Live, Tab
+
+log = logging.getLogger(__name__)
+
+LARGEST_NUMBER = 2**53
+GONE = 4404
+"""The code with which a socket is closed whose drawing is not there."""
+BAD = 4400
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Hello(_Strict):
+    """The first message of a tab."""
+
+    type: Literal["hello"]
+    client: str = Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")
+    seen: int | None = None
+
+
+class EditMessage(_Strict):
+    """An edit that a tab has made."""
+
+    type: Literal["edit"]
+    number: int = Field(ge=1, le=LARGEST_NUMBER)
+    edit: dict[str, Any]
+    base: int | None = Field(default=None, ge=0)
+
+
+class CommandMessage(_Strict):
+    """A change that the server is to make."""
+
+    type: Literal["command"]
+    number: int = Field(ge=1, le=LARGEST_NUMBER)
+    command: str
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    base: int | None = Field(default=None, ge=0)
+
+
+class FileAnswer(_Strict):
+    """What to do about a file that was changed outside."""
+
+    type: Literal["accept-file", "keep-ours"]
+
+
+class Ping(_Strict):
+    """Asks whether anyone is there."""
+
+    type: Literal["ping"]
+
+
+MESSAGES: TypeAdapter[EditMessage | CommandMessage | FileAnswer | Ping] = TypeAdapter(
+    EditMessage | CommandMessage | FileAnswer | Ping
+)
+
+
+async def serve_tab(hub: Hub, id: str, socket: WebSocket) -> None:
+    """Serve one tab until it goes."""
+    await socket.accept()
+    try:
+        hello = Hello.model_validate(decode(await socket.receive_text()))
+        live = await hub.live(id)
+    except (ValidationError, KeyError):
+        await _close(socket, BAD, "the first message must be a hello with a client of 8 to 64 letters")
+        return
+    except InkcapError as error:
+        await _close(socket, GONE, str(error))
+        return
+    except WebSocketDisconnect:
+        return
+    await asyncio.to_thread(hub.store.touch, id)
+    tab = await live.join(hello.client)
+    sender = asyncio.create_task(_send(socket, tab))
+    try:
+        await _listen(socket, live, tab)
+    except (WebSocketDisconnect, RuntimeError):
+        pass
+    finally:
+        live.leave(tab)
+        sender.cancel()
+        with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+            await sender
+
+
+async def _send(socket: WebSocket, tab: Tab) -> None:
+    while (message := await tab.outbox.get()) is not None:
+        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        await socket.send_text(text)
+    await _close(socket, 1012, "come back for the whole state")
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    with suppress(RuntimeError, WebSocketDisconnect):
+        # A reason has 123 bytes at most.
+        await socket.close(code, reason.encode()[:120].decode(errors="ignore"))
+
+
+async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
+    while True:
+        text = await socket.receive_text()
+        number: int | None = None
+        try:
+            value = decode(text)
+            number = _number(value)
+            await _obey(live, tab, MESSAGES.validate_python(value))
+        except ValidationError as error:
+            first = error.errors()[-1]
+            place = ".".join(map(str, first["loc"]))
+            tab.tell({"type": "rejected", "number": number, "message": f"{place}: {first['msg']}"})
+        except InkcapError as error:
+            tab.tell({"type": "rejected", "number": number, "message": str(error)})
+        except (WebSocketDisconnect, asyncio.CancelledError):
+            raise
+        except Exception:
+            # A fault of ours must not end the tab: it would come back and send the same again, for ever.
+            log.exception("A message to %s failed", live.id)
+            tab.tell(
+                {"type": "rejected", "number": number, "message": "the server could not do that; its log says why"}
+            )
+
+
+def _number(value: Any) -> int | None:
+    given = cast("dict[str, Any]", value).get("number") if isinstance(value, dict) else None
+    return given if type(given) is int else None
+
+
+async def _obey(live: Live, tab: Tab, message: EditMessage | CommandMessage | FileAnswer | Ping) -> None:
+    if isinstance(message, EditMessage):
+        await live.edit(tab.client, message.number, Edit.from_json(message.edit), message.base)
+    elif isinstance(message, CommandMessage):
+        if message.command in ("undo", "redo"):
+            if message.arguments:
+                raise Refused(f"{message.command} has no arguments")
+            await (live.undo if message.command == "undo" else live.redo)(tab.client, message.number)
+        else:
+            await live.command(tab.client, message.number, command_of(message.command, message.arguments))
+    elif isinstance(message, FileAnswer):
+        await (live.accept_file(tab.client) if message.type == "accept-file" else live.keep_ours())
+    else:
+        tab.tell({"type": "pong"})

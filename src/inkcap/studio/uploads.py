@@ -1,0 +1,81 @@
+"""Data that a person brings: streamed into the workspace's folder ``data``, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from inkcap.structures.errors import InkcapError
+
+FOLDER = "data"
+MOST = 4 * 2**30
+ENDINGS = (".csv", ".npz", ".idx", ".gz", ".png", ".jpg", ".jpeg", ".bmp", "-ubyte")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,99}")
+LEFT_FREE = 256 * 2**20
+"""So many bytes of the disk are left to everything else."""
+
+
+class UploadError(InkcapError):
+    """Data that cannot be taken."""
+
+
+def checked_name(name: str, what: str = "name") -> str:
+    """Refuse a name that could be anything but a file's in its folder."""
+    if not NAME.fullmatch(name) or name.endswith((".", " ")):
+        raise UploadError(f"{what}: {name[:60]!r} is no name for a file: use letters, digits, _ - . and at most 100")
+    return name
+
+
+async def receive(workspace: Path, name: str, folder: str, body: AsyncIterator[bytes]) -> tuple[str, int]:
+    """Write a stream into the workspace; give the name to train on, and its size."""
+    checked_name(name)
+    if not name.lower().endswith(ENDINGS):
+        raise UploadError(f"{name}: data are files that end in {', '.join(ENDINGS)}")
+    target = workspace / FOLDER
+    if folder:
+        target = target.joinpath(*(checked_name(part, "folder") for part in folder.split("/")[:3]))
+    target.mkdir(parents=True, exist_ok=True)
+    if target.resolve() != target and not target.resolve().is_relative_to(workspace.resolve()):
+        raise UploadError(f"{FOLDER}: leads out of the workspace; replace that link by a folder")
+    path = target / name
+    if path.exists():
+        raise UploadError(f"{path.relative_to(workspace)}: there is a file already; choose another name")
+    temporary = target / f".{secrets.token_hex(6)}.part"
+    try:
+        size = await _write(temporary, body)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path.relative_to(workspace).as_posix(), size
+
+
+async def _write(path: Path, body: AsyncIterator[bytes]) -> int:
+    size = 0
+    with open(path, "xb") as file:
+        async for piece in body:
+            size += len(piece)
+            room = os.statvfs(path.parent) if hasattr(os, "statvfs") else None
+            if room is not None and room.f_bavail * room.f_frsize < LEFT_FREE:
+                raise UploadError("the disk is almost full; free some room, then upload again")
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    if size == 0:
+        raise UploadError("the file is empty")
+    return size
+
+
+def own_data(workspace: Path) -> list[str]:
+    """List what the workspace's folder of data holds, as names to train on."""
+    folder = workspace / FOLDER
+    if not folder.is_dir():
+        return []
+    found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    return [
+        entry.relative_to(workspace).as_posix()
+        for entry in found
+        if entry.is_dir() or entry.name.lower().endswith((".csv", ".npz"))
+    ]

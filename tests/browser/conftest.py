@@ -1,0 +1,76 @@
+"""A real browser in front of a real studio: the machine's Chromium, a server of its own, an empty workspace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from serving import Server
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SWITCHES = (
+    *("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+
+
+def find_chromium() -> str | None:
+    named = os.environ.get("INKCAP_CHROMIUM")
+    return named or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    chromium = find_chromium()
+    if chromium is None:
+        why = "no Chromium is here: install it (Debian: apt-get install chromium) or name it by INKCAP_CHROMIUM"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=list(SWITCHES))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    workspace = tmp_path_factory.mktemp("studio") / "workspace"
+    workspace.mkdir()
+    with Server(workspace) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def context(browser, studio) -> Iterator[object]:
+    """One visitor for all tests: the link that signs in works once."""
+    opened = browser.new_context(
+        viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"], locale="en-GB"
+    )
+    first = opened.new_page()
+    first.goto(f"{studio.address}?code={studio.code}")
+    first.wait_for_selector(".hero-card")
+    first.close()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def page(context, studio) -> Iterator[object]:
+    """A page on the start screen; what the browser complains of fails the test."""
+    opened = context.new_page()
+    opened.set_default_timeout(8000)
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    opened.goto(studio.address)
+    opened.evaluate("localStorage.clear()")
+    opened.reload()
+    opened.wait_for_selector(".hero-card.new")
+    yield opened
+    opened.close()
+    assert not complaints, complaints

@@ -1,0 +1,88 @@
+/** Requests to the studio's server; every failure is one sentence for people. */
+
+import type {
+  Attributes,
+  Catalogue,
+  DataSet,
+  DrawingFile,
+  HistoryRow,
+  Mathematics,
+  RecipeFields,
+  RunDetail,
+  RunRow,
+  Workspace,
+  ZooEntry,
+} from "./types";
+
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function request<T>(path: string, body?: unknown): Promise<T> {
+  const init: RequestInit =
+    body === undefined
+      ? {}
+      : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  let answer: Response;
+  try {
+    answer = await fetch(`/api${path}`, init);
+  } catch {
+    throw new Refused(0, "The studio's server does not answer: is it still running in its terminal?");
+  }
+  if (!answer.ok) throw new Refused(answer.status, await reason(answer));
+  return (await answer.json()) as T;
+}
+
+async function reason(answer: Response): Promise<string> {
+  if (answer.status === 401)
+    return "This page is not signed in: open the link that the studio printed when it started.";
+  try {
+    const { detail } = (await answer.json()) as { detail?: unknown };
+    if (typeof detail === "string") return detail;
+    if (Array.isArray(detail)) return detail.map((one) => (one as { msg?: string }).msg ?? String(one)).join("; ");
+  } catch {
+    // No JSON came: the status is all there is to tell.
+  }
+  return `The server answered ${answer.status} ${answer.statusText}.`;
+}
+
+const of = (id: string) => `/drawings/${encodeURIComponent(id)}`;
+
+export const api = {
+  catalogue: () => request<Catalogue>("/catalogue"),
+  workspace: () => request<Workspace>("/workspace"),
+  zoo: (search = "") => request<ZooEntry[]>(`/zoo?search=${encodeURIComponent(search)}`),
+  create: (body: { name: string; zoo?: string; text?: string }) => request<{ id: string }>("/drawings", body),
+  rename: (id: string, name: string) => request<unknown>(`${of(id)}/rename`, { name }),
+  duplicate: (id: string) => request<{ id: string }>(`${of(id)}/duplicate`, {}),
+  remove: (id: string) => request<{ undo: string }>(`${of(id)}/delete`, {}),
+  undelete: (undo: string) => request<unknown>("/undelete", { undo }),
+  code: (id: string) => request<{ source: string }>(`${of(id)}/code`),
+  history: (id: string) => request<HistoryRow[]>(`${of(id)}/history`),
+  at: (id: string, seq: number) => request<{ document: DrawingFile }>(`${of(id)}/at/${seq}`),
+  restore: (id: string, seq: number) => request<unknown>(`${of(id)}/restore`, { seq }),
+  mathematics: (id: string, item: string) => request<Mathematics>(`${of(id)}/mathematics/${encodeURIComponent(item)}`),
+  expand: (id: string) => request<{ id: string }>(`${of(id)}/expand`),
+  data: () => request<DataSet[]>("/data"),
+  fields: () => request<RecipeFields>("/recipes/fields"),
+  train: (id: string, data: string, recipe: Attributes) =>
+    request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
+  runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
+  run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
+  stop: (id: string) => request<unknown>(`/runs/${encodeURIComponent(id)}/stop`, {}),
+};
+
+export const link = {
+  zooPicture: (name: string, dark: boolean) =>
+    `/api/zoo/${encodeURIComponent(name)}/picture.svg${dark ? "?dark=1" : ""}`,
+  picture: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.svg${dark ? "?dark=1" : ""}`,
+  png: (id: string) => `/api/drawings/${encodeURIComponent(id)}/picture.png`,
+  file: (id: string) => `/api/drawings/${encodeURIComponent(id)}/file`,
+  live: (id: string) =>
+    `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/drawings/${encodeURIComponent(id)}/live`,
+};

@@ -1,0 +1,242 @@
+import { type DragEvent, type SyntheticEvent, useCallback, useEffect, useState } from "react";
+import { api, link } from "../api/client";
+import type { Listed, Workspace, ZooEntry } from "../api/types";
+import { grouped, shortNumber } from "../model/findings";
+import { Logo } from "../panels/Logo";
+import { Menu } from "../panels/TopBar";
+import { toggleLanguage, toggleTheme } from "./preferences";
+import { attempt, say } from "./session";
+import { useStudio } from "./store";
+import { words } from "./words";
+
+async function create(body: { name: string; zoo?: string; text?: string }, guide = false): Promise<void> {
+  const made = await attempt(api.create(body));
+  if (!made) return;
+  useStudio.setState({ guide: guide ? 0 : null });
+  location.hash = `#/drawing/${made.id}`;
+}
+
+const freshTitle = (stem: string, drawings: Listed[]) => {
+  const taken = new Set(drawings.map((one) => one.name));
+  let name = stem;
+  for (let n = 2; taken.has(name); n++) name = `${stem} ${n}`;
+  return name;
+};
+
+function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => void }) {
+  const word = words(useStudio((s) => s.language));
+  const dark = useStudio((s) => s.theme === "dark");
+  const rename = async () => {
+    const name = window.prompt(word.rename, drawing.name);
+    if (name?.trim() && (await attempt(api.rename(drawing.id, name.trim()))) !== undefined) onChange();
+  };
+  const duplicate = async () => {
+    if (await attempt(api.duplicate(drawing.id))) onChange();
+  };
+  const remove = async () => {
+    const gone = await attempt(api.remove(drawing.id));
+    if (!gone) return;
+    onChange();
+    say(`${drawing.name} ${word.deleted}`, false, {
+      label: word.undone,
+      run: () => void attempt(api.undelete(gone.undo)).then(onChange),
+    });
+  };
+  return (
+    <article className="tile">
+      <a href={`#/drawing/${drawing.id}`} aria-label={`${word.open} ${drawing.name}`}>
+        <Picture
+          src={`${link.picture(drawing.id, dark)}${dark ? "&" : "?"}at=${encodeURIComponent(drawing.modified)}`}
+        />
+        <h3>{drawing.name}</h3>
+        <p>
+          {drawing.error ? (
+            <span className="bad">{drawing.error}</span>
+          ) : (
+            <>
+              {grouped(drawing.capsules)} {word.capsules}
+              {drawing.parameters ? ` · ${shortNumber(drawing.parameters)} ${word.parameters}` : ""}
+              {!drawing.well_formed && drawing.capsules > 0 && <span className="bad"> · !</span>}
+            </>
+          )}
+        </p>
+      </a>
+      <Menu
+        label={
+          <span role="img" aria-label={word.more}>
+            ⋯
+          </span>
+        }
+        className="tile-menu"
+      >
+        <button type="button" role="menuitem" onClick={() => void rename()}>
+          {word.rename}
+        </button>
+        <button type="button" role="menuitem" onClick={() => void duplicate()}>
+          {word.duplicate}
+        </button>
+        <button type="button" role="menuitem" className="danger" onClick={() => void remove()}>
+          {word.remove}
+        </button>
+      </Menu>
+    </article>
+  );
+}
+
+/** A long network shows its beginning, large enough to be read. */
+function fitWide(event: SyntheticEvent<HTMLImageElement>): void {
+  const { naturalWidth, naturalHeight, classList } = event.currentTarget;
+  classList.toggle("wide", naturalWidth > naturalHeight * 4.5);
+}
+
+function Picture({ src }: { src: string }) {
+  const [bad, setBad] = useState(false);
+  return (
+    <div className="tile-picture">
+      {bad ? <i /> : <img src={src} alt="" loading="lazy" onLoad={fitWide} onError={() => setBad(true)} />}
+    </div>
+  );
+}
+
+function ZooTile({ entry, taken }: { entry: ZooEntry; taken: Listed[] }) {
+  const word = words(useStudio((s) => s.language));
+  const dark = useStudio((s) => s.theme === "dark");
+  const title = entry.title || entry.name;
+  return (
+    <article className="tile zoo">
+      <button
+        type="button"
+        onClick={() => void create({ name: freshTitle(title, taken), zoo: entry.name })}
+        title={entry.reference}
+        data-zoo={entry.name}
+      >
+        <Picture src={link.zooPicture(entry.name, dark)} />
+        <h3>{title}</h3>
+        <p>
+          {entry.parameters ? `${shortNumber(entry.parameters)} ${word.parameters}` : ""}
+          {entry.kind ? ` · ${entry.kind}` : ""}
+        </p>
+      </button>
+    </article>
+  );
+}
+
+function Zoo({ taken }: { taken: Listed[] }) {
+  const word = words(useStudio((s) => s.language));
+  const [search, setSearch] = useState("");
+  const [entries, setEntries] = useState<ZooEntry[] | null>(null);
+  useEffect(() => {
+    let current = true;
+    const timer = setTimeout(
+      () => void attempt(api.zoo(search)).then((found) => found && current && setEntries(found)),
+      search ? 150 : 0,
+    );
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [search]);
+  return (
+    <section aria-label={word.zoo}>
+      <div className="section-head">
+        <h2>{word.zoo}</h2>
+        <input
+          type="search"
+          value={search}
+          placeholder={word.searchZoo}
+          aria-label={word.searchZoo}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      </div>
+      <div className="tiles">
+        {entries?.map((entry) => (
+          <ZooTile key={entry.name} entry={entry} taken={taken} />
+        ))}
+        {entries && !entries.length && <p className="soft">{word.noZoo}</p>}
+      </div>
+    </section>
+  );
+}
+
+export function Start() {
+  const word = words(useStudio((s) => s.language));
+  const theme = useStudio((s) => s.theme);
+  const [workspace, setWorkspace] = useState<Workspace | null>(null);
+  const load = useCallback(() => void attempt(api.workspace()).then((found) => found && setWorkspace(found)), []);
+  useEffect(load, [load]);
+  const drawings = workspace?.drawings ?? [];
+  const recent = new Map((workspace?.recent ?? []).map((id, i) => [id, i]));
+  const sorted = [...drawings].sort(
+    (a, b) => (recent.get(a.id) ?? 1e6) - (recent.get(b.id) ?? 1e6) || b.modified.localeCompare(a.modified),
+  );
+  const drop = async (event: DragEvent) => {
+    event.preventDefault();
+    for (const file of event.dataTransfer.files)
+      await create({
+        name: freshTitle(file.name.replace(/(\.inkcap)?\.json$/, ""), drawings),
+        text: await file.text(),
+      });
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a file may be dropped anywhere; the buttons do the same
+    <div className="start" onDragOver={(event) => event.preventDefault()} onDrop={(event) => void drop(event)}>
+      <header id="top">
+        <span className="logo">
+          <Logo />
+          inkcap
+        </span>
+        <span className="crumbs">{workspace?.name}</span>
+        <span className="grow" />
+        <button type="button" className="button" onClick={toggleTheme}>
+          {theme === "dark" ? word.light : word.dark}
+        </button>
+        <button type="button" className="button" onClick={toggleLanguage}>
+          {word.language}
+        </button>
+      </header>
+      <main>
+        <div className="hero">
+          <button
+            type="button"
+            className="hero-card new"
+            onClick={() => void create({ name: freshTitle("untitled", drawings) })}
+          >
+            <svg width="72" height="56" viewBox="0 0 72 56" aria-hidden="true">
+              <path className="plus" d="M36 16v24M24 28h24" />
+            </svg>
+            <b>{word.newDrawing}</b>
+            <span>{word.newDrawingHint}</span>
+          </button>
+          <button
+            type="button"
+            className="hero-card guided"
+            onClick={() => void create({ name: freshTitle("My LeNet", drawings) }, true)}
+          >
+            <svg width="150" height="56" viewBox="0 0 150 56" aria-hidden="true">
+              <path className="hero-wire" d="M36 28H58M92 28H112" />
+              <rect className="hero-data" x="4" y="12" width="32" height="32" rx="5" />
+              <rect className="hero-relu" x="60" y="12" width="32" height="32" rx="5" />
+              <path className="hero-mark" d="M67 34h9l9-13" />
+              <circle className="hero-dot" cx="20" cy="28" r="5" />
+              <rect className="hero-out" x="114" y="6" width="18" height="44" rx="9" />
+            </svg>
+            <b>{word.guided}</b>
+            <span>{word.guidedHint}</span>
+          </button>
+        </div>
+        <section aria-label={word.recent}>
+          <div className="section-head">
+            <h2>{word.recent}</h2>
+          </div>
+          {workspace && !sorted.length && <p className="soft">{word.noDrawings}</p>}
+          <div className="tiles">
+            {sorted.map((drawing) => (
+              <DrawingTile key={drawing.id} drawing={drawing} onChange={load} />
+            ))}
+          </div>
+        </section>
+        <Zoo taken={drawings} />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import "@xyflow/react/dist/style.css";
+import { lazy, Suspense, useEffect } from "react";
+import { Canvas } from "../canvas/Canvas";
+import { Dialogs } from "../panels/Dialogs";
+import { Guide } from "../panels/Guide";
+import { Inspector } from "../panels/Inspector";
+import { Palette } from "../panels/Palette";
+import { QuickBox } from "../panels/QuickBox";
+import { TopBar } from "../panels/TopBar";
+import { fitView } from "./actions";
+import { closeDrawing, openDrawing } from "./session";
+import { onKey } from "./shortcuts";
+import { useStudio } from "./store";
+
+const Dock = lazy(() => import("../panels/Dock").then((module) => ({ default: module.Dock })));
+
+/** Keys that move the view, and showing a vertex that was searched for. */
+function ViewKeys() {
+  const flow = useReactFlow();
+  useEffect(() => {
+    const onZoom = (event: Event) => {
+      const how = (event as CustomEvent<string>).detail;
+      if (how === "in") void flow.zoomIn();
+      else if (how === "out") void flow.zoomOut();
+      else void flow.zoomTo(1);
+    };
+    const onShow = (event: Event) => {
+      const at = useStudio.getState().places.get((event as CustomEvent<string>).detail);
+      if (at) void flow.setCenter(at[0], at[1], { zoom: Math.max(flow.getZoom(), 0.8), duration: 250 });
+    };
+    document.addEventListener("inkcap-zoom", onZoom);
+    document.addEventListener("inkcap-show", onShow);
+    return () => {
+      document.removeEventListener("inkcap-zoom", onZoom);
+      document.removeEventListener("inkcap-show", onShow);
+    };
+  }, [flow]);
+  return null;
+}
+
+/** Keep what was just added in view. */
+function Follow() {
+  const flow = useReactFlow();
+  const selection = useStudio((s) => s.selection);
+  useEffect(() => {
+    const [id] = selection;
+    const at = id && selection.size === 1 ? useStudio.getState().places.get(id) : undefined;
+    const box = document.querySelector("#canvas")?.getBoundingClientRect();
+    if (!at || !box) return;
+    const { x, y } = flow.flowToScreenPosition({ x: at[0], y: at[1] });
+    const out = x < box.left + 40 || x > box.right - 60 || y < box.top + 40 || y > box.bottom - 90;
+    if (out) fitView();
+  }, [flow, selection]);
+  return null;
+}
+
+/** Bring a drawing into view once it has come. */
+function FirstFit({ id }: { id: string }) {
+  const there = useStudio((s) => s.id === id && s.report !== null);
+  useEffect(() => {
+    if (!there) return;
+    const timer = setTimeout(fitView, 80);
+    return () => clearTimeout(timer);
+  }, [there]);
+  return null;
+}
+
+/** The canvas grows and shrinks with the dock, and shows the whole drawing again. */
+function DockFit() {
+  const dock = useStudio((s) => s.dock);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the dock's change is the signal
+  useEffect(() => {
+    const timer = setTimeout(fitView, 80);
+    return () => clearTimeout(timer);
+  }, [dock]);
+  return null;
+}
+
+export function Studio({ id }: { id: string }) {
+  const dock = useStudio((s) => s.dock);
+  useEffect(() => {
+    void openDrawing(id);
+    return closeDrawing;
+  }, [id]);
+  useEffect(() => {
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <ReactFlowProvider>
+      <div className={`studio ${dock ? "with-dock" : ""}`}>
+        <TopBar />
+        <Palette />
+        <Canvas />
+        <Inspector />
+        {dock && (
+          <Suspense fallback={<section id="dock" />}>
+            <Dock />
+          </Suspense>
+        )}
+      </div>
+      <QuickBox />
+      <Dialogs />
+      <Guide />
+      <ViewKeys />
+      <Follow />
+      <DockFit />
+      <FirstFit id={id} />
+    </ReactFlowProvider>
+  );
+}

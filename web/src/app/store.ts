@@ -1,0 +1,114 @@
+/** What the page shows: the mirror's drawing, the server's report, and the state of the hands and panels. */
+
+import { create } from "zustand";
+import type { Catalogue, Edit, Layout, Point, Report } from "../api/types";
+import type { Theme } from "../glyphs/forms";
+import { type Drawing, EMPTY, inside, vertices } from "../model/drawing";
+import type { Status } from "../model/live";
+import { simpleLayout } from "../model/sorting";
+import type { Language } from "./words";
+
+export interface QuickAdd {
+  /** Where on the drawing; nowhere puts it after what is selected. */
+  at: Point | null;
+  /** Where on the screen, for the box itself. */
+  screen: Point | null;
+  after: string | null;
+  mode: "add" | "connect" | "find";
+}
+
+export interface Notice {
+  text: string;
+  bad: boolean;
+  action?: { label: string; run: () => void };
+}
+
+export interface StudioState {
+  catalogue: Catalogue | null;
+  id: string | null;
+  drawing: Drawing;
+  /** Groups that are opened, outermost first. */
+  scope: string[];
+  /** What the canvas shows: the drawing, or the inside of the innermost open group. */
+  scene: Drawing;
+  places: ReadonlyMap<string, Point>;
+  report: Report | null;
+  layout: Layout | null;
+  status: Status;
+  clients: number;
+  selection: ReadonlySet<string>;
+  quickAdd: QuickAdd | null;
+  dialog: "keys" | "history" | "code" | null;
+  dock: boolean;
+  notice: Notice | null;
+  outside: Edit | null;
+  canUndo: string | null;
+  canRedo: string | null;
+  guide: number | null;
+  theme: Theme;
+  language: Language;
+}
+
+const stored = (key: string): string | null => {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+};
+
+const prefersDark = () => typeof matchMedia === "function" && matchMedia("(prefers-color-scheme: dark)").matches;
+
+export const useStudio = create<StudioState>(() => ({
+  catalogue: null,
+  id: null,
+  drawing: EMPTY,
+  scope: [],
+  scene: EMPTY,
+  places: new Map(),
+  report: null,
+  layout: null,
+  status: "connecting",
+  clients: 1,
+  selection: new Set(),
+  quickAdd: null,
+  dialog: null,
+  dock: stored("inkcap-dock") === "open",
+  notice: null,
+  outside: null,
+  canUndo: null,
+  canRedo: null,
+  guide: null,
+  theme: (stored("inkcap-theme") as Theme | null) ?? (prefersDark() ? "dark" : "light"),
+  language: (stored("inkcap-language") as Language | null) ?? (navigator.language?.startsWith("zh") ? "zh" : "en"),
+}));
+
+/** Take a new drawing, layout or scope, and find what the canvas shows and where it lies. */
+export function refresh(change: Partial<Pick<StudioState, "drawing" | "layout" | "scope">>): void {
+  useStudio.setState((state) => {
+    const { drawing, layout } = { ...state, ...change };
+    const scope = (change.scope ?? state.scope).filter((id) => drawing.group.has(id));
+    const group = drawing.group.get(scope.at(-1) ?? "");
+    const scene = group ? inside(drawing, group) : drawing;
+    const places = group ? simpleLayout(scene) : placed(drawing, layout);
+    const there = (id: string) =>
+      scene.capsule.has(id) || scene.use.has(id) || scene.connection.has(id) || scene.note.has(id);
+    const selection = [...state.selection].every(there) ? state.selection : new Set([...state.selection].filter(there));
+    return { ...change, scope, scene, places, selection };
+  });
+}
+
+function placed(drawing: Drawing, layout: Layout | null): Map<string, Point> {
+  const places = new Map<string, Point>();
+  let fallback: Map<string, Point> | null = null;
+  const ids = [...vertices(drawing).map((v) => v.id), ...drawing.note.keys()];
+  for (const id of ids) {
+    const at = drawing.position.get(id) ?? layout?.positions[id];
+    if (at) places.set(id, at);
+    else {
+      fallback ??= simpleLayout(drawing);
+      places.set(id, fallback.get(id) ?? [0, -120]);
+    }
+  }
+  return places;
+}

@@ -1,0 +1,158 @@
+import { type ConnectionLineComponentProps, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
+import { memo } from "react";
+import type { Connection, Point, Value } from "../api/types";
+import { useStudio } from "../app/store";
+import { Sign } from "../glyphs/Glyphs";
+import { connectionSymbol, proposals } from "../model/compose";
+import { vertexOf } from "../model/drawing";
+import { findingsOf } from "../model/findings";
+import { FlawMark } from "./FlawMark";
+import { liftOver, route, straight } from "./geometry";
+
+const NO_BENDS: Point[] = [];
+
+/** What a line says about itself: its kernels or its weight. */
+export function wireText(connection: Connection, weight: string | undefined): string {
+  const { kernels, kernel } = connection.attributes ?? {};
+  if (kernel !== undefined && kernel !== null) return `${kernels ? `${kernels}@` : ""}${sides(kernel)}`;
+  return weight ?? "";
+}
+
+const sides = (value: Value): string => (Array.isArray(value) ? value.join("×") : `${value}×${value}`);
+
+/** Bends hold only while both ends lie where the layout put them. */
+function useBends(id: string, source: string, target: string): Point[] {
+  return useStudio((s) => {
+    const bends = s.layout?.bends?.[id];
+    if (!bends?.length || s.scope.length) return NO_BENDS;
+    const there = (end: string) => {
+      const [a, b] = [s.layout?.positions[end], s.places.get(end)];
+      return a && b && Math.abs(a[0] - b[0]) < 1 && Math.abs(a[1] - b[1]) < 1;
+    };
+    return there(source) && there(target) ? bends : NO_BENDS;
+  });
+}
+
+/** Several lines between the same two capsules rise one above another. */
+function useRank(id: string, source: string, target: string): number {
+  return useStudio((s) => {
+    if (s.scene.connection.size > 2000) return 0;
+    let before = 0;
+    for (const other of s.scene.connection.values()) {
+      if (other.id === id) return before;
+      if (other.back === source && other.front === target) before++;
+    }
+    return 0;
+  });
+}
+
+/** Lines between neurons are many and all alike: thin, straight, and without a badge where there are more than a few. */
+function useFine(source: string, target: string): boolean {
+  return useStudio((s) => {
+    const neurons = s.scene.capsule.get(source)?.rank === 0 && s.scene.capsule.get(target)?.rank === 0;
+    return neurons && s.scene.connection.size > 12;
+  });
+}
+
+export const Wire = memo(function Wire(props: EdgeProps) {
+  const { id, source, target, sourceX, sourceY, targetX, targetY, selected } = props;
+  const connection = useStudio((s) => s.scene.connection.get(id));
+  const symbol = useStudio((s) =>
+    s.catalogue && connection ? connectionSymbol(s.catalogue, connection.symbol) : undefined,
+  );
+  const weight = useStudio((s) => s.report?.structures.connections[id]?.weight_text);
+  const findings = useStudio((s) => findingsOf(s.report, id));
+  const bends = useBends(id, source, target);
+  const lift = useStudio((s) => {
+    const [a, b] = [s.places.get(source), s.places.get(target)];
+    return a && b && s.places.size < 400 ? liftOver(a, b, s.places.values()) : 0;
+  });
+  const parallel = useRank(id, source, target);
+  const fine = useFine(source, target);
+  if (!connection) return null;
+  const from: Point = [sourceX - 5, sourceY];
+  const to: Point = [targetX - 3, targetY];
+  const { path, middle } = fine
+    ? straight(from, to)
+    : parallel
+      ? route(from, to, NO_BENDS, 46 + 40 * parallel)
+      : route(from, to, bends, bends.length ? 0 : lift);
+  const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
+  const text = wireText(connection, weight);
+  return (
+    <>
+      <g className={`wire-line ${tone} ${fine ? "fine" : ""}`}>
+        <path className="reach" d={path} />
+        <path className="wire" d={path} markerEnd={`url(#arrow${tone ? `-${tone}` : ""})`} />
+        {symbol && (!fine || selected) && (
+          <g transform={`translate(${middle[0]} ${middle[1]})`}>
+            <circle className="badge" r="9.5" />
+            <Sign symbol={symbol} />
+            {text && !fine && (
+              <text className="wire-text" y={-16}>
+                {text}
+              </text>
+            )}
+          </g>
+        )}
+      </g>
+      {findings.length > 0 && (
+        <EdgeLabelRenderer>
+          <div className="wire-flaw" style={{ transform: `translate(${middle[0]}px, ${middle[1] + 20}px)` }}>
+            <FlawMark findings={findings} />
+          </div>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  );
+});
+
+/** The line while it is drawn: over a capsule it shows the connection that would be made. */
+export function DrawnLine({ fromX, fromY, toX, toY, fromNode, toNode }: ConnectionLineComponentProps) {
+  const catalogue = useStudio((s) => s.catalogue);
+  const scene = useStudio((s) => s.scene);
+  const front = toNode ? vertexOf(scene, toNode.id) : undefined;
+  const proposed = catalogue && front ? proposals(catalogue, scene, fromNode.id, front)[0] : undefined;
+  const symbol = catalogue && proposed ? connectionSymbol(catalogue, proposed) : undefined;
+  const { path, middle } = route([fromX - 5, fromY], [toX, toY], NO_BENDS, 0);
+  return (
+    <g className="wire-line chosen drawn">
+      <path className="wire" d={path} markerEnd="url(#arrow-chosen)" />
+      {symbol && (
+        <g transform={`translate(${middle[0]} ${middle[1]})`}>
+          <circle className="badge" r="9.5" />
+          <Sign symbol={symbol} />
+          <text className="wire-text" y={-16}>
+            {symbol.title}
+          </text>
+        </g>
+      )}
+    </g>
+  );
+}
+
+/** Arrowheads, once for all lines. */
+export function Arrowheads() {
+  return (
+    <svg className="defs" aria-hidden="true">
+      <defs>
+        {["", "-chosen", "-flawed"].map((tone) => (
+          <marker
+            key={tone}
+            id={`arrow${tone}`}
+            className={`arrow${tone}`}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="9"
+            markerHeight="9"
+            markerUnits="userSpaceOnUse"
+            orient="auto"
+          >
+            <path d="M0 .6L8 4L0 7.4Z" />
+          </marker>
+        ))}
+      </defs>
+    </svg>
+  );
+}

@@ -1,0 +1,97 @@
+/** The scene as React Flow wants it: nodes and edges that hold ids only; what they show is read from the store. */
+
+import type { Edge, Node, Rect } from "@xyflow/react";
+import type { Catalogue, Connection, Point, Report } from "../api/types";
+import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
+import { connectionSymbol } from "../model/compose";
+import { type Drawing, isUse, type Vertex, vertices } from "../model/drawing";
+import { findingsOf, structureText } from "../model/findings";
+import { capsuleTitle } from "./VertexNode";
+
+export const formOf = (vertex: Vertex): Form => FORMS[isUse(vertex) ? "group" : shapeOf(vertex.rank)];
+
+/** The upper left corner of a vertex by its anchor, the middle of its front sheet. */
+export const corner = (form: Form, [x, y]: Point) => ({ x: x - form.halfWidth, y: y - form.halfHeight - form.sheets });
+
+export const anchor = (form: Form, at: { x: number; y: number }): Point => [
+  at.x + form.halfWidth,
+  at.y + form.halfHeight + form.sheets,
+];
+
+/** The room that all vertices take, with their captions. */
+export function boundsOf(places: Iterable<Point>): Rect | null {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [x, y] of places) {
+    [left, right] = [Math.min(left, x), Math.max(right, x)];
+    [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+  }
+  if (left > right) return null;
+  return { x: left - 50, y: top - 60, width: right - left + 110, height: bottom - top + 150 };
+}
+
+export function nodesOf(
+  drawing: Drawing,
+  places: ReadonlyMap<string, Point>,
+  selection: ReadonlySet<string>,
+  catalogue: Catalogue | null,
+  report: Report | null,
+): Node[] {
+  const entering = new Map<string, Connection[]>();
+  for (const connection of drawing.connection.values()) {
+    const there = entering.get(connection.front);
+    if (there) there.push(connection);
+    else entering.set(connection.front, [connection]);
+  }
+  const nodes: Node[] = vertices(drawing).map((vertex) => {
+    const form = formOf(vertex);
+    const { width, height } = extent(form);
+    return {
+      id: vertex.id,
+      type: isUse(vertex) ? "use" : "capsule",
+      position: corner(form, places.get(vertex.id) ?? [0, 0]),
+      data: {},
+      width,
+      height,
+      selected: selection.has(vertex.id),
+      ariaLabel: spoken(vertex, entering.get(vertex.id) ?? [], catalogue, report),
+    };
+  });
+  for (const note of drawing.note.values()) {
+    const [x, y] = places.get(note.id) ?? [0, 0];
+    nodes.push({
+      id: note.id,
+      type: "note",
+      position: { x: x - 90, y: y - 20 },
+      data: {},
+      selected: selection.has(note.id),
+      ariaLabel: note.text,
+      connectable: false,
+    });
+  }
+  return nodes;
+}
+
+/** What a screen reader says of a vertex. */
+function spoken(vertex: Vertex, enters: Connection[], catalogue: Catalogue | null, report: Report | null): string {
+  const by = enters.map(
+    (c) => `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} from ${c.back}`,
+  );
+  const title = isUse(vertex) ? `group ${vertex.group}` : capsuleTitle(catalogue, vertex);
+  const output = isUse(vertex)
+    ? report?.structures.uses?.[vertex.id]?.output
+    : report?.structures.capsules[vertex.id]?.output;
+  const flaws = findingsOf(report, vertex.id).map((one) => one.message);
+  return [vertex.label || vertex.id, title, structureText(output), ...by, ...flaws].filter(Boolean).join(", ");
+}
+
+export function edgesOf(drawing: Drawing, selection: ReadonlySet<string>, catalogue: Catalogue | null): Edge[] {
+  return [...drawing.connection.values()].map((c) => ({
+    id: c.id,
+    type: "wire",
+    source: c.back,
+    target: c.front,
+    selected: selection.has(c.id),
+    zIndex: selection.has(c.id) ? 1 : 0,
+    ariaLabel: `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} connection from ${c.back} to ${c.front}`,
+  }));
+}

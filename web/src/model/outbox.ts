@@ -1,0 +1,62 @@
+/** The outbox: pending edits of every tab, in IndexedDB, so that a browser that dies loses none that it has kept. */
+
+import type { Pending } from "./mirror";
+
+const NAME = "inkcap-outbox";
+const STORE = "pending";
+
+interface Kept {
+  drawing: string;
+  client: string;
+  number: number;
+  pending: Pending;
+}
+
+export interface Orphan {
+  client: string;
+  pending: Pending[];
+}
+
+function done<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+export class Outbox {
+  private constructor(private readonly database: IDBDatabase) {}
+
+  static async open(factory: IDBFactory = indexedDB): Promise<Outbox> {
+    const request = factory.open(NAME, 1);
+    request.onupgradeneeded = () => {
+      const store = request.result.createObjectStore(STORE, { keyPath: ["drawing", "client", "number"] });
+      store.createIndex("drawing", "drawing");
+    };
+    return new Outbox(await done(request));
+  }
+
+  async keep(drawing: string, client: string, pending: Pending): Promise<void> {
+    const kept: Kept = { drawing, client, number: pending.number, pending };
+    await done(this.store("readwrite").put(kept));
+  }
+
+  async forget(drawing: string, client: string, number: number): Promise<void> {
+    await done(this.store("readwrite").delete([drawing, client, number]));
+  }
+
+  /** What tabs have left of a drawing, by tab, each in order. */
+  async left(drawing: string): Promise<Orphan[]> {
+    const kept = await done<Kept[]>(this.store("readonly").index("drawing").getAll(drawing));
+    const clients = new Map<string, Pending[]>();
+    for (const one of kept) clients.set(one.client, [...(clients.get(one.client) ?? []), one.pending]);
+    return [...clients].map(([client, pending]) => ({
+      client,
+      pending: pending.sort((a, b) => a.number - b.number),
+    }));
+  }
+
+  private store(mode: IDBTransactionMode): IDBObjectStore {
+    return this.database.transaction(STORE, mode).objectStore(STORE);
+  }
+}

@@ -1,0 +1,228 @@
+import { useCallback, useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDetail, RunRow, Value } from "../api/types";
+import { attempt } from "../app/session";
+import { useStudio } from "../app/store";
+import { words } from "../app/words";
+import { grouped } from "../model/findings";
+import { Curve } from "./Curve";
+import { Field } from "./Field";
+
+const FIRST = ["epochs", "batch", "seed"];
+const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
+const GOING = ["running", "starting", "started", "queued", "pending"];
+const isGoing = (run: { state?: string | undefined } | null | undefined) => GOING.includes(run?.state ?? "");
+
+/** A recipe's field in the form of an attribute, for those that are one value. */
+function asAttribute(field: RecipeField): Attribute | null {
+  const kind = KINDS[field.kind as keyof typeof KINDS];
+  if (!kind) return null;
+  const { name, help, minimum = null, maximum = null } = field;
+  const choices = field.choices ?? [];
+  const automatic = field.default === 0 && help.includes("0 = choose");
+  return {
+    ...{ name, help, kind, minimum, maximum, choices, default: automatic ? "auto" : field.default },
+    ...{ inferred: false, required: false, letter: "", axes: 0, unit: "" },
+  };
+}
+
+const percent = (value: number | undefined) => (value === undefined ? "" : `${(value * 100).toFixed(1)} %`);
+const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
+
+/** The runs of this drawing, and the newest or chosen one in full, looked at again while it goes on. */
+function useRuns(id: string | null) {
+  const [runs, setRuns] = useState<RunRow[]>([]);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [detail, setDetail] = useState<RunDetail | null>(null);
+  const look = useCallback(async () => {
+    if (!id) return;
+    const found = await api.runs(id).catch(() => null);
+    if (!found) return;
+    setRuns(found);
+    const which = found.find((run) => run.id === chosen) ?? found[0];
+    if (which) setDetail(await api.run(which.id).catch(() => null));
+  }, [id, chosen]);
+  useEffect(() => {
+    void look();
+    const timer = setInterval(() => void look(), 700);
+    return () => clearInterval(timer);
+  }, [look]);
+  return { runs, chosen: chosen ?? runs[0]?.id ?? null, choose: setChosen, detail, look };
+}
+
+interface FormProps {
+  data: DataSet[];
+  fields: RecipeFields | null;
+  onStart: (data: string, recipe: Attributes) => void;
+  busy: boolean;
+}
+
+function RecipeForm({ data, fields, onStart, busy }: FormProps) {
+  const word = words(useStudio((s) => s.language));
+  const well = useStudio((s) => s.report?.well_formed ?? false);
+  const [chosen, setChosen] = useState("");
+  const [recipe, setRecipe] = useState<Attributes>({});
+  const [optimiser, setOptimiser] = useState<{ kind?: string; rate?: number }>({});
+  const set = (name: string, value: Value) =>
+    setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
+  const usual = data.find((one) => one.name === "digits")?.name ?? data[0]?.name ?? "";
+  const shown = (list: RecipeField[]) =>
+    list.flatMap((field) => {
+      const attribute = asAttribute(field);
+      const change = (value: Value) => set(field.name, value);
+      return attribute
+        ? [<Field key={field.name} attribute={attribute} value={recipe[field.name]} onChange={change} />]
+        : [];
+    });
+  const all = fields?.recipe ?? [];
+  const first = FIRST.flatMap((name) => all.filter((field) => field.name === name));
+  const rest = shown(all.filter((field) => !first.includes(field)));
+  const method = fields?.optimisers.find((one) => one.name === (optimiser.kind ?? "adam")) ?? fields?.optimisers[0];
+  const start = () => {
+    const { kind = method?.name, rate = method?.rate } = optimiser;
+    const changed = Object.keys(optimiser).length > 0 && kind !== undefined && rate !== undefined;
+    onStart(chosen || usual, changed ? { ...recipe, optimiser: { kind, rate } } : recipe);
+  };
+  return (
+    <form
+      className="recipe"
+      onSubmit={(event) => {
+        event.preventDefault();
+        start();
+      }}
+    >
+      <div className="field wide">
+        <label htmlFor="data">{word.data}</label>
+        <select id="data" value={chosen || usual} onChange={(event) => setChosen(event.target.value)}>
+          {data.map((one) => (
+            <option key={one.name} value={one.name} title={one.title}>
+              {one.name}
+              {one.samples ? ` · ${grouped(one.samples)}` : ""}
+              {one.shape ? ` · ${shapeText(one)}` : ""}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="fields three">{shown(first)}</div>
+      <div className="fields">
+        <div className="field" title={method?.help}>
+          <label htmlFor="optimiser">{word.optimiser}</label>
+          <select
+            id="optimiser"
+            value={method?.name ?? ""}
+            onChange={(event) => setOptimiser({ kind: event.target.value })}
+          >
+            {fields?.optimisers.map((one) => (
+              <option key={one.name}>{one.name}</option>
+            ))}
+          </select>
+        </div>
+        <Field
+          attribute={{ ...RATE, default: method?.rate ?? null }}
+          value={optimiser.rate}
+          onChange={(value) =>
+            setOptimiser(({ rate: _, ...others }) => (value === null ? others : { ...others, rate: Number(value) }))
+          }
+        />
+      </div>
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {word.recipe} ({rest.length})
+          </summary>
+          <div className="fields">{rest}</div>
+        </details>
+      )}
+      <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
+        ▶ {word.start}
+      </button>
+    </form>
+  );
+}
+
+const RATE: Attribute = {
+  ...{ name: "rate", kind: "number", help: "How far each step goes.", default: null, inferred: false, required: false },
+  ...{ letter: "", minimum: 0, maximum: null, choices: [], axes: 0, unit: "" },
+};
+
+function Progress({ run, onStop }: { run: RunRow | undefined; onStop: () => void }) {
+  const word = words(useStudio((s) => s.language));
+  if (!run) return null;
+  const accuracy = percent(run.values?.val_accuracy ?? run.values?.accuracy);
+  return (
+    <div className="progress">
+      <progress max={run.epochs || 1} value={run.epoch || 0} aria-label={`epoch ${run.epoch} of ${run.epochs}`} />
+      <span className="mono">
+        epoch {run.epoch}/{run.epochs}
+        {accuracy && (
+          <>
+            {" · "}
+            <b data-accuracy={run.values?.val_accuracy ?? run.values?.accuracy}>{accuracy}</b>
+          </>
+        )}
+        {" · "}
+        <i data-run-state={run.state}>{run.state}</i>
+      </span>
+      {isGoing(run) && (
+        <button type="button" className="button" onClick={onStop}>
+          {word.stop}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Dock() {
+  const id = useStudio((s) => s.id);
+  const theme = useStudio((s) => s.theme);
+  const word = words(useStudio((s) => s.language));
+  const [data, setData] = useState<DataSet[]>([]);
+  const [fields, setFields] = useState<RecipeFields | null>(null);
+  const { runs, chosen, choose, detail, look } = useRuns(id);
+  useEffect(() => {
+    void attempt(api.data()).then((found) => found && setData(found));
+    void attempt(api.fields()).then((found) => found && setFields(found));
+  }, []);
+  const start = async (set: string, recipe: Attributes) => {
+    if (!id) return;
+    const made = await attempt(api.train(id, set, recipe));
+    if (made) choose(made.run);
+    await look();
+  };
+  const now = runs.find((run) => run.id === chosen);
+  return (
+    <section id="dock" aria-label={word.train}>
+      <RecipeForm
+        data={data}
+        fields={fields}
+        busy={runs.some(isGoing)}
+        onStart={(set, recipe) => void start(set, recipe)}
+      />
+      <div className="curve-box">
+        {runs.length && detail ? (
+          <>
+            <Progress run={now} onStop={() => now && void attempt(api.stop(now.id)).then(look)} />
+            <Curve series={detail.series ?? {}} theme={theme} />
+          </>
+        ) : (
+          <p className="soft centred">{word.noRuns}</p>
+        )}
+      </div>
+      <div className="runs">
+        <h3>{word.runs}</h3>
+        {runs.map((run) => (
+          <button
+            type="button"
+            key={run.id}
+            className={`run ${run.id === chosen ? "on" : ""} ${run.state}`}
+            onClick={() => choose(run.id)}
+          >
+            <i className="dot" />
+            <span>{run.name ?? run.id}</span>
+            <code>{percent(run.values?.val_accuracy) || (run.values?.val_loss?.toFixed(3) ?? run.state)}</code>
+          </button>
+        ))}
+      </div>
+    </section>
+  );
+}

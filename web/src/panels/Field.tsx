@@ -1,0 +1,133 @@
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import type { Attribute, Value } from "../api/types";
+import { focusCanvas } from "../app/actions";
+import { useStudio } from "../app/store";
+
+export const showValue = (value: Value | undefined): string => {
+  if (value === null || value === undefined) return "";
+  return Array.isArray(value) ? value.join("×") : String(value);
+};
+
+/** Read what was typed for an attribute; undefined is no value of its kind. */
+export function readField(attribute: Attribute, text: string): Value | undefined {
+  const trimmed = text.trim();
+  if (!trimmed) return null;
+  const numbers = () => {
+    const list = trimmed.split(/[\s,x×·]+/).map(Number);
+    return list.some(Number.isNaN) ? undefined : list;
+  };
+  switch (attribute.kind) {
+    case "size":
+    case "number": {
+      if (trimmed.startsWith("=")) return trimmed;
+      const number = Number(trimmed.replace(/\s/g, ""));
+      return Number.isNaN(number) ? undefined : number;
+    }
+    case "axes": {
+      if (trimmed.startsWith("=")) return trimmed;
+      const list = numbers();
+      return list?.length === 1 ? list[0] : list;
+    }
+    case "shape":
+    case "list":
+      return numbers();
+    default:
+      return trimmed;
+  }
+}
+
+interface FieldProps {
+  attribute: Attribute;
+  value: Value | undefined;
+  inferred?: Value | undefined;
+  onChange: (value: Value) => void;
+}
+
+export function Field({ attribute, value, inferred, onChange }: FieldProps) {
+  const id = useId();
+  const label = attribute.name.replaceAll("_", " ");
+  return (
+    <div className={`field ${attribute.kind}`} title={attribute.help}>
+      <label htmlFor={id}>
+        {label}
+        {attribute.letter && <i>{attribute.letter}</i>}
+      </label>
+      <Control id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />
+    </div>
+  );
+}
+
+function Control({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
+  const dtypes = useStudio((s) => s.catalogue?.dtypes);
+  if (attribute.kind === "flag") {
+    const on = value ?? inferred ?? attribute.default;
+    return (
+      <input
+        id={id}
+        type="checkbox"
+        checked={on === true}
+        onChange={(event) => onChange(event.target.checked === attribute.default ? null : event.target.checked)}
+      />
+    );
+  }
+  if (attribute.kind === "choice" || attribute.kind === "dtype") {
+    const choices = attribute.kind === "dtype" ? (dtypes ?? []) : attribute.choices;
+    return (
+      <select
+        id={id}
+        className={value === undefined ? "inferred" : ""}
+        value={showValue(value)}
+        onChange={(event) => onChange(event.target.value || null)}
+      >
+        <option value="">{showValue(inferred) || showValue(attribute.default) || "–"}</option>
+        {choices.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    );
+  }
+  return <TypedInput id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />;
+}
+
+function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
+  const given = showValue(value);
+  const [text, setText] = useState(given);
+  const [bad, setBad] = useState(false);
+  useEffect(() => {
+    setText(given);
+    setBad(false);
+  }, [given]);
+  const commit = () => {
+    if (text === given) return;
+    const read = readField(attribute, text);
+    setBad(read === undefined);
+    if (read !== undefined) onChange(read);
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key === "Enter") commit();
+    else if (event.key === "Escape") {
+      setText(given);
+      focusCanvas([...useStudio.getState().selection][0]);
+    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && attribute.kind === "size" && text) {
+      event.preventDefault();
+      const next = Math.max(attribute.minimum ?? 1, Number(text) + (event.key === "ArrowUp" ? 1 : -1));
+      setText(String(next));
+      onChange(next);
+    }
+  };
+  const hint = showValue(inferred) || showValue(attribute.default);
+  return (
+    <input
+      id={id}
+      data-attribute={attribute.name}
+      className={`${given ? "" : "inferred"} ${bad ? "bad" : ""}`}
+      value={text}
+      placeholder={hint || (attribute.required ? "?" : "")}
+      inputMode={attribute.kind === "text" ? "text" : "decimal"}
+      aria-invalid={bad}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={commit}
+      onKeyDown={onKeyDown}
+    />
+  );
+}

@@ -1,0 +1,40 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { api } from "../api/client";
+import type { Mathematics } from "../api/types";
+import { useStudio } from "../app/store";
+import { Formula } from "./Formula";
+
+/** U, Y, δ and the update of the selected thing, as the server writes them. */
+export function MathematicsCard({ id, item, short }: { id: string; item: string; short?: ReactNode }) {
+  const [found, setFound] = useState<Mathematics | null>(null);
+  const [why, setWhy] = useState("");
+  const seq = useStudio((s) => s.report);
+  // The formulas follow the drawing: a new report may mean another function.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the report is the signal, not an input
+  useEffect(() => {
+    let current = true;
+    api
+      .mathematics(id, item)
+      .then((answer) => {
+        if (!current) return;
+        setFound(answer);
+        setWhy("");
+      })
+      .catch((error: Error) => current && setWhy(error.message));
+    return () => {
+      current = false;
+    };
+  }, [id, item, seq]);
+  if (why) return short ?? <p className="soft">{why}</p>;
+  if (!found) return short ?? null;
+  const lines = (short ? [found.U, found.Y] : [found.U, found.Y, found.delta, found.update]).filter(
+    (one): one is string => Boolean(one),
+  );
+  return (
+    <div className="formulas">
+      {lines.map((tex) => (
+        <Formula key={tex} tex={tex} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,229 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { api, link } from "../api/client";
+import { arrange, leaveTo, redo, undo } from "../app/actions";
+import { toggleDock, toggleLanguage, toggleTheme } from "../app/preferences";
+import { attempt } from "../app/session";
+import { useStudio } from "../app/store";
+import { words } from "../app/words";
+import { nameOf } from "../model/drawing";
+import { grouped, shortNumber } from "../model/findings";
+import { Logo } from "./Logo";
+
+function Totals() {
+  const report = useStudio((s) => s.report);
+  const word = words(useStudio((s) => s.language));
+  if (!report) return null;
+  const errors = report.diagnostics.filter((one) => one.severity === "error").length;
+  const kind = report.kind ? ` · ${report.kind === "layered" ? word.layered : word.skip}` : "";
+  return (
+    <div className="chips" role="status" aria-live="polite">
+      {errors ? (
+        <span className="chip bad">
+          {errors} {errors === 1 ? word.error : word.errors}
+        </span>
+      ) : (
+        <span className="chip ok">
+          ✓ {word.well}
+          {kind}
+        </span>
+      )}
+      <span className="chip wide-only">
+        {grouped(report.capsules)} {word.capsules} · {grouped(report.connections)} {word.connections}
+      </span>
+      <span className="chip" data-total="parameters">
+        {grouped(report.parameters)} {word.parameters}
+      </span>
+      <span className="chip wide-only">
+        {shortNumber(report.multiply_adds)} {word.multiplyAdds}
+      </span>
+    </div>
+  );
+}
+
+function Crumbs() {
+  const scope = useStudio((s) => s.scope);
+  const name = useStudio((s) => nameOf(s.drawing));
+  const word = words(useStudio((s) => s.language));
+  return (
+    <nav className="crumbs" aria-label={word.drawing}>
+      <a href="#/">{word.startScreen}</a>
+      <i>/</i>
+      {scope.length ? (
+        <button type="button" onClick={() => leaveTo(0)}>
+          {name}
+        </button>
+      ) : (
+        <b>{name}</b>
+      )}
+      {scope.map((group, i) => (
+        <span key={scope.slice(0, i + 1).join("/")}>
+          <i>/</i>
+          {i < scope.length - 1 ? (
+            <button type="button" onClick={() => leaveTo(i + 1)}>
+              {group}
+            </button>
+          ) : (
+            <b>{group}</b>
+          )}
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+export function Menu({
+  label,
+  children,
+  className = "",
+}: {
+  label: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    const close = (event: Event) => {
+      if (
+        event instanceof KeyboardEvent
+          ? event.key === "Escape"
+          : !box.current?.contains(event.target as globalThis.Node)
+      )
+        setOpen(false);
+    };
+    document.addEventListener("pointerdown", close);
+    document.addEventListener("keydown", close);
+    return () => {
+      document.removeEventListener("pointerdown", close);
+      document.removeEventListener("keydown", close);
+    };
+  }, [open]);
+  return (
+    <div className={`menu ${className}`} ref={box}>
+      <button type="button" className="button" aria-haspopup="menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {label}
+      </button>
+      {open && (
+        <div className="menu-list" role="menu" onClick={() => setOpen(false)} onKeyDown={() => undefined}>
+          {children}
+        </div>
+      )}
+    </div>
+  );
+}
+
+async function saveCode(id: string, name: string): Promise<void> {
+  const found = await attempt(api.code(id));
+  if (!found) return;
+  const anchor = document.createElement("a");
+  anchor.href = URL.createObjectURL(new Blob([found.source], { type: "text/x-python" }));
+  anchor.download = `${name.replace(/\W+/g, "_").toLowerCase() || "network"}.py`;
+  anchor.click();
+  URL.revokeObjectURL(anchor.href);
+}
+
+function ExportMenu() {
+  const id = useStudio((s) => s.id) ?? "";
+  const name = useStudio((s) => nameOf(s.drawing));
+  const theme = useStudio((s) => s.theme);
+  const word = words(useStudio((s) => s.language));
+  return (
+    <Menu label={`${word.exportMenu} ▾`}>
+      <a role="menuitem" href={link.picture(id, theme === "dark")} download={`${name}.svg`}>
+        {word.picture} · SVG
+      </a>
+      <a role="menuitem" href={link.png(id)} download={`${name}.png`}>
+        {word.picture} · PNG
+      </a>
+      <button type="button" role="menuitem" onClick={() => void saveCode(id, name)}>
+        {word.pytorch}
+      </button>
+      <a role="menuitem" href={link.file(id)} download>
+        {word.file}
+      </a>
+    </Menu>
+  );
+}
+
+function MoreMenu() {
+  const id = useStudio((s) => s.id) ?? "";
+  const theme = useStudio((s) => s.theme);
+  const word = words(useStudio((s) => s.language));
+  const show = (dialog: "keys" | "history") => useStudio.setState({ dialog });
+  const expand = async () => {
+    const made = await attempt(api.expand(id));
+    if (made) location.hash = `#/drawing/${made.id}`;
+  };
+  return (
+    <Menu
+      label={
+        <span role="img" aria-label={word.more}>
+          ⋯
+        </span>
+      }
+    >
+      <button type="button" role="menuitem" onClick={() => show("history")}>
+        {word.history}
+      </button>
+      <button type="button" role="menuitem" onClick={() => void expand()}>
+        {word.expand}
+      </button>
+      <button type="button" role="menuitem" onClick={() => show("keys")}>
+        {word.help} <kbd>?</kbd>
+      </button>
+      <button type="button" role="menuitem" onClick={toggleTheme}>
+        {theme === "dark" ? word.light : word.dark}
+      </button>
+      <button type="button" role="menuitem" onClick={toggleLanguage}>
+        {word.language}
+      </button>
+    </Menu>
+  );
+}
+
+export function TopBar() {
+  const dock = useStudio((s) => s.dock);
+  const back = useStudio((s) => s.canUndo);
+  const again = useStudio((s) => s.canRedo);
+  const word = words(useStudio((s) => s.language));
+  return (
+    <header id="top">
+      <a className="logo" href="#/" aria-label={`inkcap, ${word.startScreen}`}>
+        <Logo />
+        inkcap
+      </a>
+      <Crumbs />
+      <Totals />
+      <span className="grow" />
+      <button
+        type="button"
+        className="button icon"
+        aria-label={word.undo}
+        title={`${word.undo} ${back ?? ""} (Ctrl Z)`}
+        disabled={back === null}
+        onClick={undo}
+      >
+        ↶
+      </button>
+      <button
+        type="button"
+        className="button icon"
+        aria-label={word.redo}
+        title={`${word.redo} ${again ?? ""} (Ctrl Shift Z)`}
+        disabled={again === null}
+        onClick={redo}
+      >
+        ↷
+      </button>
+      <button type="button" className="button" onClick={arrange}>
+        {word.arrange}
+      </button>
+      <ExportMenu />
+      <MoreMenu />
+      <button type="button" className="button primary" aria-pressed={dock} onClick={toggleDock}>
+        ▶ {word.train}
+      </button>
+    </header>
+  );
+}
