@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export OMP_WAIT_POLICY = passive
 
-.PHONY: help studio test check format bench soak docs clean style lint types layers budgets front web
+.PHONY: help studio test check format bench soak docs clean style lint types layers budgets front web browser
 
 help:
 	@echo "make studio    install Inkcap and open the studio (WORKSPACE=folder, PORT=8765)"
@@ -30,7 +30,7 @@ help:
 studio: $(RUNTIME) front
 	@$(BIN)/inkcap studio "$(WORKSPACE)" --port "$(PORT)"
 
-test: $(DEV) front
+test: $(DEV) front browser
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest -n $(JOBS)
 
@@ -56,6 +56,10 @@ front: $(RUNTIME)
 
 web: $(DEV)
 	@$(BIN)/python tools/front_end.py --check
+
+# Some tests draw in a real browser.
+browser: $(DEV)
+	@$(BIN)/python tools/browser.py
 
 budgets: $(DEV)
 	@$(BIN)/python tools/budgets.py

