@@ -214,6 +214,9 @@ class Inference:
             back_end, wanted = self.known.output[back.id], self.known.wanted(connection)
             for other in self.injections.settle(connection, back_end, wanted):
                 self._push(other)
+            if attributes["size"] is None and wanted.count(None) == 1:
+                # All that a block could tell of its front end is the size, which the last of its neighbours will.
+                return
         if symbol.solve:
             found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
             attributes.update(found)
