@@ -101,6 +101,7 @@ class Drawing(Document):
             dict(outputs) if outputs is not None else _kept(old.outputs, vertices) if old else _named(outs, "out"),
             old.label if old else "",
         )
+        group = Group.from_json(group.to_json(), f"group {name}")
         brought = [Put(inner) for id, inner in body.groups.items() if id not in self.groups]
         self.apply(Edit(f"define {name}", (*brought, Put(group))))
         return name
@@ -294,6 +295,10 @@ class Drawing(Document):
         if id not in self.capsules and id not in self.uses:
             known = [*self.capsules, *self.uses, *self.connections]
             raise DrawingError(f"there is no {id!r}; {suggest(id, known) if known else 'the drawing is empty'}")
+
+    def tie_of(self, id: str) -> str:
+        """Give the tie of a capsule or of a group's use."""
+        return (self.capsules[id] if id in self.capsules else self.uses[id]).tie
 
     def fresh_vertex(self, stem: str) -> str:
         """Give an id like this one that no capsule and no use has yet."""

@@ -32,6 +32,7 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
     read_id(name, "group")
     if drawing.plain is not None and not {*drawing.plain.reads, *drawing.plain.writes}.isdisjoint(chosen):
         raise DrawingError("a capsule that neurons in columns read from or write into stays outside of groups")
+    _check_ties(drawing, set(chosen))
     making = _Making(drawing, chosen)
     use = use_id or drawing.fresh_vertex(name)
     group = Group(
@@ -52,6 +53,20 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
         patches.append(Put(replace(place, id=use)))
     drawing.apply(Edit(f"group {', '.join(chosen)} as {name}", tuple(patches)))
     return use
+
+
+def _check_ties(drawing: Drawing, chosen: set[str]) -> None:
+    """Refuse to part what shares weights: a tie inside of a group is the group's own."""
+    lines = drawing.connections.values()
+    goes = {c.id for c in lines if c.front in chosen}
+    inside = {c.tie for c in lines if c.id in goes} | {drawing.tie_of(id) for id in chosen}
+    outside = {c.tie for c in lines if c.id not in goes}
+    outside |= {drawing.tie_of(id) for id in (*drawing.capsules, *drawing.uses) if id not in chosen}
+    if parted := sorted((inside & outside) - {""}):
+        raise DrawingError(
+            f"what is tied as {parted[0]!r} would stand inside and outside of the group and share no weights any more: "
+            "choose all of it, or none"
+        )
 
 
 class _Making:
