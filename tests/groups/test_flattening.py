@@ -244,3 +244,40 @@ def test_nothing_is_made_of_what_explodes() -> None:
     drawing.add("u", "b24")
     assert [d.rule for d in check(drawing).errors if d.rule.startswith("group")] == ["group-explodes"]
     assert len(flatten(drawing).drawing.capsules) == 0
+
+
+def test_copies_that_are_all_given_one_input_count() -> None:
+    """Each connection into such an input becomes one for every copy, of inner uses too: few lines, a large network."""
+    count, inner = 300, Drawing("inner", arguments={})
+    inner.add("h", "1D-identical")
+    inner.add("x", "1D-identical")
+    inner.add("y", "1D-tanh", dimension=2)
+    inner.connect("h", "y", "full")
+    inner.connect("x", "y", "full")
+    ports = {"inputs": {"h": "h", "x": "x"}, "outputs": {"h": "y"}}
+    drawing = Drawing("fan")
+    drawing.define("inner", inner, **ports)
+    drawing.add("start", "1D-data", dimension=2)
+    drawing.add("all", "1D-data", dimension=2)
+    drawing.add("u", "inner", repeat=count)
+    drawing.connect("start", "u", port="h")
+    for _ in range(3):
+        drawing.connect("all", "u", port="x")
+    report = check(drawing)
+    assert report.well_formed, report.diagnostics[:2]
+    # Two full connections and three transfers from outside in every copy; its state comes by a wire, which vanishes.
+    assert report.connection_count == 5 * count
+    for _ in range(220):
+        drawing.connect("all", "u", port="x")
+    (found,) = check(drawing).errors[:1]
+    assert found.rule == "group-explodes"
+    assert found.numbers["connections"] > 60_000
+
+
+def test_an_argument_may_not_be_called_as_the_copy() -> None:
+    body = Drawing("block", arguments={"copy": 3})
+    body.add("x", "1D-identical")
+    with pytest.raises(DrawingError, match="'copy' stands for the number of the copy"):
+        Drawing("d").define("block", body)
+    with pytest.raises(DrawingError, match="must be a number, a text or true/false"):
+        Drawing("d").define("block", Drawing("block", arguments={"width": [1]}))

@@ -96,6 +96,21 @@ def test_dissolving_what_is_shared_is_refused() -> None:
     assert dissolve(drawing, "one") == ["one-b"]
 
 
+def test_what_shares_weights_is_not_parted() -> None:
+    drawing = Drawing("tied")
+    drawing.add("a", "1D-data", dimension=3)
+    for id in ("b", "c"):
+        drawing.add(id, "1D-relu", dimension=3, tie="bias")
+        drawing.connect("a", id, "full", tie="t")
+    before = check(drawing).parameters
+    text = drawing.to_text()
+    with pytest.raises(DrawingError, match="tied as 'bias' would stand inside and outside"):
+        make_group(drawing, ["b"], "half")
+    assert drawing.to_text() == text
+    make_group(drawing, ["b", "c"], "both")
+    assert check(drawing).parameters == before == 12
+
+
 def test_groups_go_from_drawing_to_drawing() -> None:
     drawing, other = draw("mlp"), draw("lenet-digits")
     make_group(drawing, ["b", "c"], "pair")

@@ -158,9 +158,9 @@ def _complete(network: Network, seed: int, given: list[dict[str, Any]]) -> tuple
     module = build(network)
     initialise(module, network, seed)
     fed = {id: random(id) for id in network.inputs} | inputs
-    # A softmax gives shares, so its target is a class; other targets are any numbers.
-    wanted = {id: _one_class(random(id)) if network.capsules[id].symbol.endswith("softmax") else random(id)
-              for id in network.outputs} | targets  # fmt: skip
+    # What gives shares of classes has a class as its target; other targets are any numbers.
+    shares = {id for id in network.outputs if network.capsules[id].record.loss_from_input == "cross-entropy"}
+    wanted = {id: _one_class(random(id)) if id in shares else random(id) for id in network.outputs} | targets
     return fed, wanted, {**weights_of(module), **weights}
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.edits import Edit, Patch, Put, Record, Remove
-from inkcap.drawing.fields import read_attributes, read_id
+from inkcap.drawing.fields import fresh_id, read_attributes, read_id
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.history import Document
-from inkcap.drawing.records import Capsule, Connection, Position, Worn
+from inkcap.drawing.records import Capsule, Connection, Position, Worn, read_tie
 from inkcap.symbols import (
     CAPSULES,
     CONNECTIONS,
@@ -71,7 +71,7 @@ class Drawing(Document):
             own = {a.name for a in part_symbol(part).attributes} & attributes.keys()
             wears = (self._worn(id, symbol, rank, part, {name: attributes.pop(name) for name in own}),)
         read = self._read(attributes, declared, f"capsule {id}")
-        return Capsule(read_id(id, "capsule"), symbol, rank, read, wears, tie=self._knot(tie, f"capsule {id}"))
+        return Capsule(read_id(id, "capsule"), symbol, rank, read, wears, tie=read_tie({"tie": tie}, f"capsule {id}"))
 
     def define(
         self,
@@ -101,6 +101,7 @@ class Drawing(Document):
             dict(outputs) if outputs is not None else _kept(old.outputs, vertices) if old else _named(outs, "out"),
             old.label if old else "",
         )
+        group = Group.from_json(group.to_json(), f"group {name}")
         brought = [Put(inner) for id, inner in body.groups.items() if id not in self.groups]
         self.apply(Edit(f"define {name}", (*brought, Put(group))))
         return name
@@ -122,13 +123,13 @@ class Drawing(Document):
         ``port`` is the input that it enters, ``output`` the one that it leaves where the back end is a group's use.
         """
         for end in (back, front):
-            self.vertex(end)
+            self.check_vertex(end)
         chosen = connection_symbol(symbol or self.propose(back, front, port, output))
-        name = id or self._fresh(f"{back}-{front}", self.connections)
+        name = id or fresh_id(f"{back}-{front}", self.connections)
         if name in self.connections:
             raise DrawingError(f"there is a connection {name!r} already; choose another id")
         read = self._read(attributes, chosen.attributes, f"connection {name}")
-        knot = self._knot(tie, f"connection {name}")
+        knot = read_tie({"tie": tie}, f"connection {name}")
         entered = read_id(port, f"connection {name}.port")
         left = read_id(output, f"connection {name}.output") if output else ""
         connection = Connection(read_id(name, "connection"), chosen.id, back, front, read, entered, knot, output=left)
@@ -191,10 +192,6 @@ class Drawing(Document):
     def _read(self, given: Any, declared: tuple[Attribute, ...], place: str) -> dict[str, Any]:
         return read_attributes(given, declared, place, expressions=self.arguments is not None)
 
-    @staticmethod
-    def _knot(tie: str, place: str) -> str:
-        return read_id(tie, f"{place}.tie") if tie else ""
-
     def wear(self, id: str, part: str, **attributes: Any) -> None:
         """Let a capsule wear a part, e.g. ``wear("b", "batch-norm")``; one that it wears already is changed."""
         capsule = self._capsule(id)
@@ -215,7 +212,7 @@ class Drawing(Document):
 
     def _capsule(self, id: str) -> Capsule:
         if id not in self.capsules:
-            self.vertex(id)
+            self.check_vertex(id)
             raise DrawingError(f"{id!r} is the use of a group, which wears no parts")
         return self.capsules[id]
 
@@ -237,7 +234,7 @@ class Drawing(Document):
             read = self._read({**capsule.attributes, **attributes}, faces, f"capsule {id}")
             new = replace(capsule, attributes=read)
         else:
-            self.vertex(id)
+            self.check_vertex(id)
             use = self.uses[id]
             known = self.groups[use.group].arguments
             for name in attributes.keys() - known.keys():
@@ -254,7 +251,7 @@ class Drawing(Document):
             if id in self._records[kind]:
                 patches = [Remove(kind, id)]
         if not patches:
-            self.vertex(id)
+            self.check_vertex(id)
             touching = (c.id for c in self.connections.values() if id in (c.back, c.front))
             patches = [*(Remove("connection", c) for c in touching)]
             patches.append(Remove("capsule" if id in self.capsules else "use", id))
@@ -265,7 +262,7 @@ class Drawing(Document):
     def move(self, id: str, x: Any, y: Any) -> None:
         """Place a capsule or a note on the canvas."""
         if id not in self.notes:
-            self.vertex(id)
+            self.check_vertex(id)
         if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in (x, y)):
             raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
         self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
@@ -290,23 +287,19 @@ class Drawing(Document):
             "reshaping" if CONNECTIONS["reshaping"].joins(back.output_rank, rank) else "full",
         )
 
-    def vertex(self, id: str) -> None:
-        """Refuse an id that no capsule and no use of a group has."""
+    def check_vertex(self, id: str) -> None:
+        """Refuse an id that neither a capsule nor a use of a group has."""
         if id not in self.capsules and id not in self.uses:
             known = [*self.capsules, *self.uses, *self.connections]
             raise DrawingError(f"there is no {id!r}; {suggest(id, known) if known else 'the drawing is empty'}")
 
+    def tie_of(self, id: str) -> str:
+        """Give the tie of a capsule or of a group's use."""
+        return (self.capsules[id] if id in self.capsules else self.uses[id]).tie
+
     def fresh_vertex(self, stem: str) -> str:
         """Give an id like this one that no capsule and no use has yet."""
-        return self._fresh(stem, {**self.capsules, **self.uses})
-
-    @staticmethod
-    def _fresh(stem: str, taken: Mapping[str, object]) -> str:
-        stem = stem[:58]
-        name, number = stem, 2
-        while name in taken:
-            name, number = f"{stem}-{number}", number + 1
-        return name
+        return fresh_id(stem, {**self.capsules, **self.uses})
 
     def copy(self) -> Drawing:
         """Copy the drawing, without its history."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, cast
 
 from inkcap.drawing import limits
@@ -92,6 +92,14 @@ def read_attributes(
         except ValueError as error:
             raise DrawingError(str(error), f"{place}.{attribute.name}") from None
     return result
+
+
+def fresh_id(stem: str, taken: Container[str]) -> str:
+    """Give an id like this one that is not taken: with a number behind it where it must be."""
+    name, number = stem[:64], 2
+    while name in taken:
+        name, number = f"{stem[:58]}-{number}", number + 1
+    return name
 
 
 def show(value: Any) -> str:

@@ -16,14 +16,11 @@ from inkcap.drawing.arguments import Value, evaluate, is_expression
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Remove
 from inkcap.drawing.group_sizes import GroupProblem, refusals
-from inkcap.drawing.groups import Group, Use, chained_ports
+from inkcap.drawing.groups import COPY, Group, Use, chained_ports
 from inkcap.drawing.records import Capsule, Connection, Worn
 from inkcap.symbols import MAIN_PORT, Attribute, capsule_symbol, connection_symbol, part_symbol, suggest
 
 T = TypeVar("T")
-
-COPY = "copy"
-"""The name in expressions for the number of the copy in a repeated use, from 0."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from inkcap.drawing import limits
-from inkcap.drawing.groups import Group
+from inkcap.drawing.groups import Group, Use, chained_ports
 from inkcap.drawing.history import Document
+from inkcap.drawing.records import Connection
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ def refusals(drawing: Document) -> Iterator[GroupProblem]:
             f"the group {' → '.join((*cycle, cycle[0]))} uses itself: it would never end; remove that use from it",
         )
         return
-    sizes, depths = _sizes(drawing.groups)
-    count = len(drawing.capsules) + sum(use.repeat * sizes[use.group][0] for use in drawing.uses.values())
-    lines = len(drawing.connections) + sum(use.repeat * (sizes[use.group][1] + 1) for use in drawing.uses.values())
+    sizes = _sizes(drawing.groups)
+    drawn = drawing.connections.values()
+    count, lines = _counts(len(drawing.capsules), drawn, drawing.uses, drawing.groups, sizes)
     for what, number, most in (("capsules", count, limits.CAPSULES), ("connections", lines, limits.CONNECTIONS)):
         if number > most:
-            large = max(drawing.uses.values(), key=lambda use: use.repeat * sizes[use.group][0])
+            large = max(drawing.uses.values(), key=lambda use: use.repeat * sizes[use.group].capsules)
             yield GroupProblem(
                 "group-explodes",
                 (large.id,),
@@ -46,12 +47,12 @@ def refusals(drawing: Document) -> Iterator[GroupProblem]:
             )
             return
     for use in drawing.uses.values():
-        if depths[use.group] > limits.GROUP_DEPTH:
+        if sizes[use.group].depth > limits.GROUP_DEPTH:
             yield GroupProblem(
                 "group-explodes",
                 (use.id,),
-                f"the group {use.group} is nested {depths[use.group]} deep, {limits.GROUP_DEPTH} are allowed",
-                {"depth": depths[use.group]},
+                f"the group {use.group} is nested {sizes[use.group].depth} deep, {limits.GROUP_DEPTH} are allowed",
+                {"depth": sizes[use.group].depth},
             )
             return
 
@@ -78,10 +79,20 @@ def _recursion(groups: Mapping[str, Group]) -> tuple[str, ...]:
     return ()
 
 
-def _sizes(groups: Mapping[str, Group]) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
-    """Count capsules and connections of every group with its inner uses opened, and how deep they are nested."""
-    sizes: dict[str, tuple[int, int]] = {}
-    depths: dict[str, int] = {}
+@dataclass(frozen=True)
+class _Size:
+    """What a group becomes: its capsules and connections, how deep it is nested, and the ends of each input."""
+
+    capsules: int
+    connections: int
+    depth: int
+    fans: Mapping[str, int]
+    """By input: how many capsules inside it leads to, for an inner use gives some inputs to all its copies."""
+
+
+def _sizes(groups: Mapping[str, Group]) -> dict[str, _Size]:
+    """Count what every group becomes with its inner uses opened."""
+    sizes: dict[str, _Size] = {}
     waiting = list(groups)
     while waiting:
         group = groups[waiting[-1]]
@@ -90,8 +101,35 @@ def _sizes(groups: Mapping[str, Group]) -> tuple[dict[str, tuple[int, int]], dic
             waiting.extend(missing)
             continue
         waiting.pop()
-        capsules = len(group.capsules) + sum(u.repeat * sizes[u.group][0] for u in group.uses)
-        lines = len(group.connections) + sum(u.repeat * (sizes[u.group][1] + 1) for u in group.uses)
-        sizes[group.id] = (capsules, lines)
-        depths[group.id] = 1 + max((depths[use.group] for use in group.uses), default=0)
-    return sizes, depths
+        uses = {use.id: use for use in group.uses}
+        capsules, connections = _counts(len(group.capsules), group.connections, uses, groups, sizes)
+        depth = 1 + max((sizes[use.group].depth for use in group.uses), default=0)
+        fans = {port: _fan(uses[id], port, groups, sizes) if id in uses else 1 for port, id in group.inputs.items()}
+        sizes[group.id] = _Size(capsules, connections, depth, fans)
+    return sizes
+
+
+def _counts(
+    own: int,
+    drawn: Iterable[Connection],
+    uses: Mapping[str, Use],
+    groups: Mapping[str, Group],
+    sizes: Mapping[str, _Size],
+) -> tuple[int, int]:
+    """Count capsules and connections that some capsules, connections and uses become."""
+    capsules = own + sum(use.repeat * sizes[use.group].capsules for use in uses.values())
+    lines = sum(_fan(uses[c.front], c.port, groups, sizes) if c.front in uses else 1 for c in drawn)
+    for use in uses.values():
+        size = sizes[use.group]
+        chained = sum(size.fans[port] for port in chained_ports(groups[use.group]).values())
+        lines += use.repeat * size.connections + (use.repeat - 1) * chained
+    return capsules, lines
+
+
+def _fan(use: Use, port: str, groups: Mapping[str, Group], sizes: Mapping[str, _Size]) -> int:
+    """Count the capsules that one connection into a use enters: those of all copies, unless a copy feeds the next."""
+    group, fans = groups[use.group], sizes[use.group].fans
+    entered = port if port in fans else next(iter(fans), "")
+    if entered not in fans:
+        return 1
+    return fans[entered] * (1 if entered in chained_ports(group).values() else use.repeat)

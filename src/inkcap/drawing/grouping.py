@@ -9,7 +9,7 @@ from typing import Any
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Patch, Put, Remove
-from inkcap.drawing.fields import read_id
+from inkcap.drawing.fields import fresh_id, read_id
 from inkcap.drawing.flattening import flatten, open_use
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.records import Capsule, Connection
@@ -24,7 +24,7 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
     """
     chosen = list(dict.fromkeys(ids))
     for id in chosen:
-        _vertex(drawing, id)
+        drawing.check_vertex(id)
     if not chosen:
         raise DrawingError("a group needs something inside: choose capsules")
     if name in drawing.groups:
@@ -32,6 +32,7 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
     read_id(name, "group")
     if drawing.plain is not None and not {*drawing.plain.reads, *drawing.plain.writes}.isdisjoint(chosen):
         raise DrawingError("a capsule that neurons in columns read from or write into stays outside of groups")
+    _check_ties(drawing, set(chosen))
     making = _Making(drawing, chosen)
     use = use_id or drawing.fresh_vertex(name)
     group = Group(
@@ -52,6 +53,20 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
         patches.append(Put(replace(place, id=use)))
     drawing.apply(Edit(f"group {', '.join(chosen)} as {name}", tuple(patches)))
     return use
+
+
+def _check_ties(drawing: Drawing, chosen: set[str]) -> None:
+    """Refuse to part what shares weights: a tie inside of a group is the group's own."""
+    lines = drawing.connections.values()
+    goes = {c.id for c in lines if c.front in chosen}
+    inside = {c.tie for c in lines if c.id in goes} | {drawing.tie_of(id) for id in chosen}
+    outside = {c.tie for c in lines if c.id not in goes}
+    outside |= {drawing.tie_of(id) for id in (*drawing.capsules, *drawing.uses) if id not in chosen}
+    if parted := sorted((inside & outside) - {""}):
+        raise DrawingError(
+            f"what is tied as {parted[0]!r} would stand inside and outside of the group and share no weights any more: "
+            "choose all of it, or none"
+        )
 
 
 class _Making:
@@ -82,7 +97,7 @@ class _Making:
         left = {connection.back for connection in drawing.connections.values()}
         for id in chosen:
             if id in drawing.capsules and id not in left:
-                self.outputs[_fresh(id, set(self.outputs))] = id
+                self.outputs[fresh_id(id, set(self.outputs))] = id
 
     def _enter(self, connection: Connection, taken: set[str]) -> None:
         source = (connection.back, connection.output)
@@ -90,17 +105,17 @@ class _Making:
             giver = self.drawing.giver(*source)
             if giver is None:
                 raise DrawingError(f"{connection.back} gives nothing that could enter a group")
-            door = _fresh(f"{connection.back}-in"[:60], {*taken, *self.door_of.values()})
+            door = fresh_id(f"{connection.back}-in", {*taken, *self.door_of.values()})
             self.door_of[source] = door
             self.doors.append(Capsule(door, "identical", giver.output_rank))
-            wire = _fresh(f"{connection.back}-{door}"[:60], {*self.drawing.connections, *(c.id for c in self.outside)})
+            wire = fresh_id(f"{connection.back}-{door}", {*self.drawing.connections, *(c.id for c in self.outside)})
             self.outside.append(Connection(wire, "transfer", source[0], "", port=door, output=source[1]))
         self.inside.append(replace(connection, back=self.door_of[source], output=""))
 
     def _leave(self, connection: Connection) -> None:
         source = (connection.back, connection.output)
         if source not in self.output_of:
-            port = _fresh(source[1] or source[0], set(self.outputs))
+            port = fresh_id(source[1] or source[0], set(self.outputs))
             if source[1] and port != source[1]:
                 raise DrawingError(
                     f"two outputs of the group would be called {source[1]!r}; group {source[0]} without the other first"
@@ -112,7 +127,7 @@ class _Making:
 
 def dissolve(drawing: Drawing, id: str) -> list[str]:
     """Put what a use stands for in its place, by one level; give the ids of the new vertices."""
-    _vertex(drawing, id)
+    drawing.check_vertex(id)
     if id not in drawing.uses:
         raise DrawingError(f"{id!r} is a capsule; only a use of a group can be dissolved")
     use = drawing.uses[id]
@@ -178,12 +193,6 @@ def _group(drawing: Drawing, name: str) -> Group:
     return drawing.groups[name]
 
 
-def _vertex(drawing: Drawing, id: str) -> None:
-    if id not in drawing.capsules and id not in drawing.uses:
-        known = [*drawing.capsules, *drawing.uses]
-        raise DrawingError(f"there is no {id!r}; {suggest(id, known) if known else 'the drawing is empty'}")
-
-
 def _all_uses(drawing: Drawing) -> list[Use]:
     return [*drawing.uses.values(), *(use for group in drawing.groups.values() for use in group.uses)]
 
@@ -198,14 +207,6 @@ def _needed(drawing: Drawing, name: str) -> list[str]:
             found[id] = None
             waiting.extend(use.group for use in drawing.groups[id].uses)
     return list(reversed(found))
-
-
-def _fresh(stem: str, taken: Iterable[str]) -> str:
-    there = set(taken)
-    name, number = stem, 2
-    while name in there:
-        name, number = f"{stem}-{number}", number + 1
-    return name
 
 
 def _renamed(flat: Drawing, original: Drawing) -> Drawing:
@@ -231,7 +232,7 @@ def _names(ids: list[str], taken: Iterable[str]) -> dict[str, str]:
     named: dict[str, str] = {}
     for id in ids:
         if id not in named:
-            named[id] = _fresh(id.replace(".", "-")[:60], used) if "." in id else id
+            named[id] = fresh_id(id.replace(".", "-"), used) if "." in id else id
             used.add(named[id])
     return named
 

@@ -12,6 +12,8 @@ from inkcap.drawing.records import Capsule, Connection, read_tie
 from inkcap.symbols import suggest
 
 ARGUMENTS_LIMIT = 64
+COPY = "copy"
+"""The name in expressions for the number of the copy in a repeated use, from 0; no argument may have it."""
 REPEAT_LIMIT = 10_000
 
 
@@ -21,6 +23,8 @@ def _read_arguments(value: Any, place: str) -> dict[str, Any]:
         raise DrawingError(f"has {len(arguments)} arguments, {ARGUMENTS_LIMIT} are allowed", place)
     for name, argument in arguments.items():
         read_id(name, place)
+        if name == COPY:
+            raise DrawingError(f"{COPY!r} stands for the number of the copy; call the argument otherwise", place)
         if isinstance(argument, str):
             read_text(argument, f"{place}.{name}")
         elif not isinstance(argument, (bool, int, float)):

@@ -6,7 +6,7 @@ from typing import Any
 
 from inkcap.drawing import limits
 from inkcap.drawing.fields import ID
-from inkcap.drawing.groups import REPEAT_LIMIT
+from inkcap.drawing.groups import COPY, REPEAT_LIMIT
 from inkcap.drawing.migrations import FORMAT
 from inkcap.drawing.plain import FIXED
 from inkcap.structures import DTYPES
@@ -17,7 +17,11 @@ NAME = {"type": "string", "maxLength": limits.NAME_LENGTH}
 NUMBER = {"type": "number"}
 OPTIONAL = {"anyOf": [IDENTIFIER, {"const": ""}, {"type": "null"}]}
 EXPRESSION = {"type": "string", "pattern": "^=", "maxLength": limits.NAME_LENGTH}
-SCALARS: dict[str, Any] = {"additionalProperties": {"type": ["number", "string", "boolean"]}, "type": "object"}
+SCALARS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {"type": ["number", "string", "boolean"]},
+    "propertyNames": {**IDENTIFIER, "not": {"const": COPY}},
+}
 PORTS: dict[str, Any] = {"type": "object", "additionalProperties": IDENTIFIER}
 
 

@@ -12,13 +12,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from inkcap.symbols import CAPSULES
+
 LossWithGradient = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
 Reduction = Literal["sum", "mean", "all"]
 """Over the batch: the sum as the paper prints it, or the mean; ``all`` is the mean over the positions too."""
 
 FROM_TOTAL_INPUT = frozenset(
-    {("cross-entropy", "softmax"), ("cross-entropy", "position-softmax"), ("binary-cross-entropy", "sigmoid")}
+    (symbol.loss_from_input, symbol.id) for symbol in CAPSULES.values() if symbol.loss_from_input
 )
 """Kinds of losses that are computed from U where the output capsule is of this symbol."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from inkcap.drawing import Capsule, Connection, Drawing, Edit, Put, Remove
+from inkcap.drawing.fields import fresh_id
 from inkcap.network.inference import Inferred, port_rank, stated_shape
 from inkcap.structures import AXES, Shape, known
 from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, Attributes, complete
@@ -41,10 +42,7 @@ def set_connection(connection: Connection, label: str, symbol: str | None = None
 
 def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: str, **attributes: Any) -> Edit:
     """Put an identical capsule between two ends, entered by another connection symbol."""
-    stem = f"{connection.back}-{symbol}"[:58]
-    name, number = stem, 2
-    while name in drawing.capsules or name in drawing.connections:
-        name, number = f"{stem}-{number}", number + 1
+    name = fresh_id(f"{connection.back}-{symbol}", {*drawing.capsules, *drawing.connections})
     moved = replace(connection, back=name)
     bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
     return Edit(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from inkcap.drawing import Drawing, DrawingError, Edit, Patch, Position, Put, from_text
+from inkcap.drawing.fields import fresh_id
 
 BESIDE = 40.0
 """How far from the original a copy lies when nobody says where."""
@@ -20,12 +21,12 @@ def paste(drawing: Drawing, text: str, at: tuple[float, float] | None) -> list[s
     vertices = _names((*copied.capsules, *copied.uses), {*drawing.capsules, *drawing.uses})
     # A connection is called after its ends, so that it gets their new names where it had their old ones.
     wanted = {
-        c.id: f"{vertices[c.back]}-{vertices[c.front]}"[:60] if c.id == f"{c.back}-{c.front}" else c.id
+        c.id: f"{vertices[c.back]}-{vertices[c.front]}" if c.id == f"{c.back}-{c.front}" else c.id
         for c in copied.connections.values()
     }
     lines: dict[str, str] = {}
     for id, name in wanted.items():
-        lines[id] = _fresh(name, {*drawing.connections, *lines.values()})
+        lines[id] = fresh_id(name, {*drawing.connections, *lines.values()})
     notes = _names(copied.notes, set(drawing.notes))
     puts: list[Patch] = [
         Put(replace(g, id=groups[id], uses=tuple(replace(u, group=groups[u.group]) for u in g.uses)))
@@ -57,12 +58,5 @@ def _places(copied: Drawing, names: dict[str, str], at: tuple[float, float] | No
 def _names(ids: Iterable[str], taken: set[str]) -> dict[str, str]:
     named: dict[str, str] = {}
     for id in ids:
-        named[id] = _fresh(id, {*taken, *named.values()})
+        named[id] = fresh_id(id, {*taken, *named.values()})
     return named
-
-
-def _fresh(stem: str, taken: set[str]) -> str:
-    name, number = stem, 2
-    while name in taken:
-        name, number = f"{stem[:58]}-{number}", number + 1
-    return name

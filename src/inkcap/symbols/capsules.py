@@ -115,7 +115,7 @@ SIGMOID = CapsuleSymbol(
     formula="Y = 1/(1+e^{−U})",
     forward=sigmoid,
     back=keep_shape,
-    scores_from_input=True,
+    loss_from_input="binary-cross-entropy",
     samples=ELEMENTWISE_SAMPLES,
     refusals=NOT_FLOATING,
 )
@@ -193,7 +193,7 @@ SOFTMAX = CapsuleSymbol(
     formula="Y_i = e^{U_i} / Σ_j e^{U_j}",
     forward=softmax,
     back=keep_shape,
-    scores_from_input=True,
+    loss_from_input="cross-entropy",
     samples=ELEMENTWISE_SAMPLES[1:],
     refusals=NOT_FLOATING,
 )

@@ -97,7 +97,7 @@ POSITION_SOFTMAX = CapsuleSymbol(
     formula="Y_i = e^{U_i} / Σ_j e^{U_j}, j any position of any channel",
     forward=position_softmax,
     output_ranks={2: 1, 3: 1},
-    scores_from_input=True,
+    loss_from_input="cross-entropy",
     samples=(Sample({}, (1, 3, 2)), Sample({}, (2, 2, 2)), Sample({}, (1, 2, 2, 2))),
     refusals=(Refusal({}, (1, 3, 2), "not-floating", dtype="int64"),),
 )

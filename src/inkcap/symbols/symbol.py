@@ -101,8 +101,8 @@ class CapsuleSymbol:
     version: int = 1
     is_data: bool = False
     """A data capsule is an input: nothing may enter it, and it has no bias."""
-    scores_from_input: bool = False
-    """A loss that reads logits takes this capsule's U, because the function only turns them into probabilities."""
+    loss_from_input: str = ""
+    """The loss that takes this capsule's U as logits, because the function only turns them into probabilities."""
     halves: bool = False
     """A rectifier loses about half of what enters, so weights into it start wider."""
     usual_loss: str = ""

@@ -16,6 +16,7 @@ from torch.nn import functional
 from inkcap.engine.losses import FROM_TOTAL_INPUT, ONE_NUMBER_A_CLASS, LossWithGradient, loss_with_gradient
 from inkcap.recipes import LossSpec, Recipe
 from inkcap.recipes.fields import Scalar
+from inkcap.symbols import CAPSULES
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
 
 Returned = Literal["U", "Y"]
@@ -83,9 +84,9 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Scalar]], LossFunction]] = {
 
 def _is_flat(spec: LossSpec, output: CapsuleFacts) -> bool:
     # Labels are one a sample or one a position; a capsule of 1×1 positions is a vector written otherwise.
-    # So is what a softmax over positions takes, whose output is a vector.
-    of_positions = output.symbol == "position-softmax"
-    return of_positions or spec.kind in ONE_NUMBER_A_CLASS or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+    # So is what a loss takes of a map of which the capsule makes a vector.
+    lays_flat = bool(CAPSULES[output.symbol].output_ranks)
+    return lays_flat or spec.kind in ONE_NUMBER_A_CLASS or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
 
 
 def _widened(value: Tensor, flat: bool) -> Tensor:
@@ -159,6 +160,6 @@ def to_probabilities(value: Tensor, output: CapsuleFacts, kind: str) -> Tensor:
     """Turn an output Y into probabilities where the loss took it as logits; other outputs stay as they are."""
     if kind == "cross-entropy" and (kind, output.symbol) not in FROM_TOTAL_INPUT:
         return torch.softmax(value.float(), dim=1)
-    if kind == "binary-cross-entropy" and output.symbol != "sigmoid":
+    if kind == "binary-cross-entropy" and (kind, output.symbol) not in FROM_TOTAL_INPUT:
         return torch.sigmoid(value.float())
     return value

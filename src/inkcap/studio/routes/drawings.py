@@ -83,7 +83,7 @@ async def propose(hub: HubOf, id: str, back: str, front: str, port: str = MAIN_P
     """Choose the connection that fits two capsules, and name the others that could join them."""
     drawing, _ = await (await hub.live(id)).copy()
     for end in (back, front):
-        drawing.vertex(end)
+        drawing.check_vertex(end)
     symbol = drawing.propose(back, front, port, output)
     giver, taker = drawing.giver(back, output), drawing.capsules.get(front)
     if giver is None or taker is None:
