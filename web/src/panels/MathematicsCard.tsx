@@ -8,10 +8,13 @@ import { Formula } from "./Formula";
 export function MathematicsCard({ id, item, short }: { id: string; item: string; short?: ReactNode }) {
   const [found, setFound] = useState<Mathematics | null>(null);
   const [why, setWhy] = useState("");
-  const seq = useStudio((s) => s.report);
+  const report = useStudio((s) => s.report);
+  // What was drawn a moment ago is not the server's yet: the report that knows it asks for its formulas.
+  const known = Boolean(report && (item in report.structures.capsules || item in report.structures.connections));
   // The formulas follow the drawing: a new report may mean another function.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the report is the signal, not an input
   useEffect(() => {
+    if (!known) return;
     let current = true;
     api
       .mathematics(id, item)
@@ -24,7 +27,7 @@ export function MathematicsCard({ id, item, short }: { id: string; item: string;
     return () => {
       current = false;
     };
-  }, [id, item, seq]);
+  }, [id, item, report]);
   if (why) return short ?? <p className="soft">{why}</p>;
   if (!found) return short ?? null;
   const lines = (short ? [found.U, found.Y] : [found.U, found.Y, found.delta, found.update]).filter(
