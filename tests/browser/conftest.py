@@ -67,6 +67,8 @@ def page(context, studio) -> Iterator[object]:
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    # The console says that something was refused, but not what.
+    opened.on("response", lambda a: complaints.append(f"{a.status} {a.url}") if a.status >= 400 else None)
     opened.goto(studio.address)
     opened.evaluate("localStorage.clear()")
     opened.reload()

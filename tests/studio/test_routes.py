@@ -143,7 +143,7 @@ def test_derivation_mathematics_and_enumeration(ask, lenet):
         == r"\delta^{\text{g}} = [U > 0] \circ \left(W^{\text{g-h}}\right)^{\top} \times \delta^{\text{h}}"
     )
     assert "Delta" in ask(f"{of}/mathematics/f-g").json()["update"]
-    assert ask(f"{of}/mathematics/zz").status_code == 404
+    assert not any(ask(f"{of}/mathematics/zz").json().values())
     counted = ask("/api/enumeration?n=2&m=2").json()
     assert (counted["count"], counted["shown"]) == (7, 7)
     assert counted["svg"].startswith("<svg")

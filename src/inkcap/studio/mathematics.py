@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from inkcap.network import CheckedCapsule, CheckedConnection, Report
-from inkcap.studio.hub import NotThere
 from inkcap.studio.models import Mathematics
 
 SIGNS = {
@@ -36,7 +35,8 @@ def formulae_of(report: Report, item: str) -> Mathematics:
         return _capsule(report, report.capsules[item])
     if item in report.connections:
         return _connection(report.connections[item])
-    raise NotThere(f"There is no capsule and no connection {item!r} in this drawing.")
+    # A page may ask just after another tab, or its own last edit, took the thing away: that is no error.
+    return Mathematics()
 
 
 def name(letter: str, id: str) -> str:
