@@ -15,6 +15,7 @@ from inkcap.drawing.document import Drawing
 from inkcap.drawing.layout_coordinates import coordinates
 from inkcap.drawing.layout_layers import Layered, Wire, layer
 from inkcap.drawing.layout_order import order
+from inkcap.drawing.layout_rows import break_rows
 from inkcap.theory import Graph
 
 Direction = Literal["right", "down"]
@@ -54,6 +55,8 @@ class Spacing:
     layers: float = 54.0
     lines: float = 14.0
     parts: float = 48.0
+    widest: float = math.inf
+    """What is wider is broken into rows where it runs to the right."""
 
 
 SQUARE = Box.of(56.0, 56.0)
@@ -192,6 +195,10 @@ class _Engine:
         positions = {v: (y, x) if turned else (x, y) for v, (x, y) in ends.items()}
         bends = {id: tuple((y, x) if turned else (x, y) for x, y in run) for id, run in runs.items()}
         bends |= {id: run for id, run in self._specials(wires, positions).items() if not bends[id]}
+        if not turned:
+            sides = {v: self._sides(v) for v in vertices}
+            rows = break_rows(positions, bends, wires, sides, self.spacing.widest)
+            positions, bends = (rows.positions, rows.bends) if rows else (positions, bends)
         return self._from_origin(positions, bends)
 
     def _cross(self, layered: Layered) -> list[float]:

@@ -16,7 +16,8 @@ from inkcap.drawing.picture_text import width_of, wrap
 MARGIN = 26.0
 CAPTION_SIZE, CAPTION_LINE, UNDER_SIZE, UNDER_WIDTH = 12.0, 17.0, 11.5, 118.0
 ROUND = ("circle", "disc")
-LOOSE, DENSE = Spacing(), Spacing(16.0, 44.0, 10.0, 40.0)
+WIDEST = 1700.0
+LOOSE, DENSE = Spacing(widest=WIDEST), Spacing(16.0, 44.0, 10.0, 40.0, WIDEST)
 NEURONS, SPREAD_NEURONS = Spacing(14.0, 54.0, 18.0, 44.0), Spacing(12.0, 132.0, 18.0, 44.0)
 
 

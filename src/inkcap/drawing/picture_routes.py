@@ -14,6 +14,8 @@ from inkcap.drawing.picture_text import width_of
 
 CLEAR = 2.0
 """How far an arrow ends before a glyph."""
+CORNER = 12.0
+"""The radius of a corner where a line goes around the end of a row."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,31 @@ def _pieces(link: Link, nodes: Mapping[str, Node], layout: Layout, direction: Di
     if all(abs(point[axis] - start[axis]) < 0.01 for point in run):
         yield Piece(run[0], run[-1], False, False)
         return
+    if direction == "right" and any(abs(p[0] - q[0]) < 0.01 for p, q in pairwise(bends)):
+        yield from _around_rows(run)
+        return
     for i, (p, q) in enumerate(pairwise(run)):
         if math.dist(p, q) > 0.01:
             yield Piece(p, q, abs(p[axis] - q[axis]) > 0.01, i in inner and abs(p[axis] - q[axis]) <= 0.01)
+
+
+def _around_rows(run: list[Point]) -> Iterator[Piece]:
+    # To the end of a row, down, back and into the next one: straight, with round corners.
+    def level(p: Point, q: Point) -> bool:
+        return abs(p[0] - q[0]) < 0.01 or abs(p[1] - q[1]) < 0.01
+
+    here = run[0]
+    for p, corner, q in zip(run, run[1:], run[2:], strict=False):
+        if not (level(p, corner) and level(corner, q)):
+            yield Piece(here, corner, not level(here, corner), False)
+            here = corner
+            continue
+        near, far = (_on_rim(corner, end, min(CORNER, math.dist(corner, end) / 2)) for end in (p, q))
+        # The way back between two rows is the connection's own: its badge stands there.
+        yield Piece(here, near, False, near[0] < here[0])
+        yield Piece(near, far, True, False, bow=(corner, corner))
+        here = far
+    yield Piece(here, run[-1], not level(here, run[-1]), False)
 
 
 def _backwards(start: Point, end: Point, back: Node, front: Node, direction: Direction) -> Piece:

@@ -209,6 +209,9 @@ class Live:
             if any(kind_of(patch) not in PLACES for patch in entry.edit.patches):
                 self._meaning = entry.seq
                 self._report_wanted.set()
+            elif entry.label == "arrange":
+                # What was laid out has new bends; they come with a report.
+                self._report_wanted.set()
             self._save_wanted.set()
             message = self._applied(entry)
             for tab in list(self.tabs):

@@ -81,7 +81,7 @@ export function Canvas() {
       const { width, height } = size.getState();
       const all = boundsOf(useStudio.getState().places.values());
       if (all && width)
-        void flow.setViewport(getViewportForBounds(all, width, height, 0.03, 1.25, 0.04), { duration: 200 });
+        void flow.setViewport(getViewportForBounds(all, width, height, 0.03, 1.25, 0.06), { duration: 200 });
     });
     return () => onFit(null);
   }, [flow, size]);

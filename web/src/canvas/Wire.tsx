@@ -1,5 +1,5 @@
 import { type ConnectionLineComponentProps, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
-import { memo } from "react";
+import { memo, useMemo } from "react";
 import type { Connection, Point, Value } from "../api/types";
 import { useStudio } from "../app/store";
 import { Sign } from "../glyphs/Glyphs";
@@ -20,17 +20,21 @@ export function wireText(connection: Connection, weight: string | undefined): st
 
 const sides = (value: Value): string => (Array.isArray(value) ? value.join("×") : `${value}×${value}`);
 
-/** Bends hold only while both ends lie where the layout put them. */
+/** Bends hold while both ends lie as the layout put them, wherever the whole was moved to. */
 function useBends(id: string, source: string, target: string): Point[] {
-  return useStudio((s) => {
-    const bends = s.layout?.bends?.[id];
-    if (!bends?.length || s.scope.length) return NO_BENDS;
-    const there = (end: string) => {
-      const [a, b] = [s.layout?.positions[end], s.places.get(end)];
-      return a && b && Math.abs(a[0] - b[0]) < 1 && Math.abs(a[1] - b[1]) < 1;
-    };
-    return there(source) && there(target) ? bends : NO_BENDS;
+  const bends = useStudio((s) => (s.scope.length ? undefined : s.layout?.bends?.[id]));
+  const moved = useStudio((s) => {
+    const [a, b] = [source, target].map((end) => [s.layout?.positions[end], s.places.get(end)] as const);
+    if (!a?.[0] || !a[1] || !b?.[0] || !b[1]) return "";
+    const [dx, dy] = [a[1][0] - a[0][0], a[1][1] - a[0][1]];
+    const alike = Math.abs(b[1][0] - b[0][0] - dx) < 1 && Math.abs(b[1][1] - b[0][1] - dy) < 1;
+    return alike ? `${dx} ${dy}` : "";
   });
+  return useMemo(() => {
+    if (!bends?.length || !moved) return NO_BENDS;
+    const [dx = 0, dy = 0] = moved.split(" ").map(Number);
+    return bends.map(([x, y]): Point => [x + dx, y + dy]);
+  }, [bends, moved]);
 }
 
 /** Several lines between the same two capsules rise one above another. */

@@ -66,7 +66,8 @@ export function route(from: Point, to: Point, bends: readonly Point[], lift: num
   if (Math.abs(dy) < 1.5 && dx > 0) return { path: `M${at(from)}L${at(to)}`, middle: [from[0] + dx / 2, from[1]] };
   const reach = dx > 0 ? Math.max(dx * 0.45, 24) : Math.min(60 + Math.abs(dx) * 0.35, 220);
   if (dx > 0) return cubic(from, [from[0] + reach, from[1]], [to[0] - reach, to[1]], to);
-  const under = Math.max(from[1], to[1]) + 70;
+  // Back to the start of another row the line runs between the rows, else below both ends.
+  const under = Math.abs(dy) > 110 ? from[1] + dy / 2 + Math.sign(dy) * 12 : Math.max(from[1], to[1]) + 70;
   return through([from, [from[0] + 34, from[1]], [from[0] + 34, under], [to[0] - 34, under], [to[0] - 34, to[1]], to]);
 }
 

@@ -20,12 +20,13 @@ import { Formula } from "./Formula";
 import { facesOf } from "./faces";
 import { MathematicsCard } from "./MathematicsCard";
 
+/** What is wrong, with its fix. An empty drawing is not: nobody errs who has not begun yet. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   const word = words(useStudio((s) => s.language));
   return (
     <>
       {findings.map((one) => (
-        <div key={one.index} className={`finding ${one.severity}`} role="alert">
+        <div key={one.index} className={`finding ${one.rule === "empty" ? "hint" : one.severity}`} role="alert">
           <p>{one.message}</p>
           {one.fix && (
             <button type="button" className="fix" data-rule={one.rule} onClick={() => applyFix(one.index)}>

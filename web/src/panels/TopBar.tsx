@@ -17,7 +17,9 @@ function Totals() {
   const kind = report.kind ? ` · ${report.kind === "layered" ? word.layered : word.skip}` : "";
   return (
     <div className="chips" role="status" aria-live="polite">
-      {errors ? (
+      {report.diagnostics.some((one) => one.rule === "empty") ? (
+        <span className="chip">{word.nothingYet}</span>
+      ) : errors ? (
         <span className="chip bad">
           {errors} {errors === 1 ? word.error : word.errors}
         </span>
