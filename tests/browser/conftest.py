@@ -10,6 +10,8 @@ import pytest
 from serving import Server
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 20_000
+"""Milliseconds until something that should happen did not: machines that test are busy."""
 SWITCHES = (
     *("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -62,8 +64,18 @@ def context(browser, studio) -> Iterator[object]:
 @pytest.fixture
 def page(context, studio) -> Iterator[object]:
     """A page on the start screen; what the browser complains of fails the test."""
+    yield from _watched(context, studio)
+
+
+@pytest.fixture(scope="module")
+def open_page(context, studio) -> Iterator[object]:
+    """A page that many short tests share, each with a drawing of its own."""
+    yield from _watched(context, studio)
+
+
+def _watched(context, studio) -> Iterator[object]:
     opened = context.new_page()
-    opened.set_default_timeout(8000)
+    opened.set_default_timeout(PATIENCE)
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

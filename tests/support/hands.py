@@ -23,3 +23,32 @@ def quick_add(page, text: str):
     page.keyboard.type(text)
     page.keyboard.press("Enter")
     page.wait_for_selector(".quick", state="detached")
+
+
+def open_text(page, text: str, name: str):
+    """Put a drawing's text into the workspace and open it."""
+    _open_new(page, {"name": name, "text": text})
+
+
+def open_zoo(page, name: str):
+    """Open a network of the zoo as a new drawing and wait until it is checked and seen."""
+    _open_new(page, {"name": name, "zoo": name})
+    page.wait_for_selector("#canvas[data-vertices]:not([data-vertices='0'])")
+    page.wait_for_selector(".chip.ok")
+
+
+def _open_new(page, what: dict[str, str]):
+    made = page.evaluate(
+        """async what => {
+            const answer = await fetch("/api/drawings", {
+                method: "POST",
+                headers: { "Content-Type": "application/json" },
+                body: JSON.stringify(what),
+            });
+            return answer.json();
+        }""",
+        what,
+    )
+    assert "id" in made, made
+    page.evaluate("id => { location.hash = `#/drawing/${id}` }", made["id"])
+    page.wait_for_selector(f"#canvas[data-drawing='{made['id']}']")

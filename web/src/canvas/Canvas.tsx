@@ -161,10 +161,12 @@ export function Canvas() {
     [scene, catalogue, theme],
   );
 
+  const id = useStudio((s) => s.id);
   const empty = scene.capsule.size + scene.use.size + scene.note.size === 0;
   return (
     <main
       id="canvas"
+      data-drawing={id}
       data-vertices={scene.capsule.size + scene.use.size}
       className={connecting ? "connecting" : ""}
       tabIndex={-1}
