@@ -7,25 +7,11 @@ from itertools import pairwise
 
 import pytest
 from hands import expect_total, expect_vertices, quick_add, start_empty
-
-LENET_PARAMETERS = "582026"
-GESTURES_BY_KEYS = 8
-
-
-LENET = (
-    "2D-data 28x28x1",
-    "2D-ReLU kernels=32 kernel=5",
-    "2D-maximum window=2",
-    "2D-ReLU kernels=64 kernel=5",
-    "2D-maximum window=2",
-    "1D-identical",
-    "1D-ReLU 512",
-    "1D-softmax 10",
-)
+from lenet_by_hand import CHARACTERS_BY_MOUSE, GESTURES_BY_KEYS, GESTURES_BY_MOUSE, PARAMETERS, TYPED
 
 
 def draw_lenet_by_keys(page):
-    for number, text in enumerate(LENET, 1):
+    for number, text in enumerate(TYPED, 1):
         quick_add(page, text)
         expect_vertices(page, number)
 
@@ -33,9 +19,9 @@ def draw_lenet_by_keys(page):
 def test_lenet_by_keys_alone(page):
     start_empty(page)
     draw_lenet_by_keys(page)
-    expect_total(page, LENET_PARAMETERS)
+    expect_total(page, PARAMETERS)
     page.wait_for_selector(".chip.ok")
-    assert len(LENET) == GESTURES_BY_KEYS
+    assert len(TYPED) == GESTURES_BY_KEYS
     page.keyboard.press("ArrowLeft")
     page.wait_for_function("() => document.activeElement?.dataset.id === 'g'")
     assert "1D-ReLU" in page.evaluate("document.activeElement.getAttribute('aria-label')")
@@ -66,14 +52,17 @@ def fill(page, **attributes: str):
 
 
 def test_lenet_by_mouse(page):
+    gestures = characters = 0
     start_empty(page)
     faces = ("data/2", "relu/2", "downsampling/2", "relu/2", "downsampling/2", "identical/1", "relu/1", "softmax/1")
     for i, face in enumerate(faces):
         drop(page, face, 70 + 100 * i, 300)
         expect_vertices(page, i + 1)
+        gestures += 1
     names = "abcdefgh"
     for back, front in pairwise(names):
         join(page, back, front)
+        gestures += 1
     proposed = page.locator(".react-flow__edge").evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
     assert [text.split(" connection")[0] for text in proposed] == [
         "convolutional", "transfer", "convolutional", "transfer", "reshaping", "full", "full"
@@ -85,26 +74,31 @@ def test_lenet_by_mouse(page):
     ):
         page.locator(f".react-flow__node[data-id={item}]").click()
         fill(page, **attributes)
+        gestures += 1 + len(attributes)
+        characters += sum(map(len, attributes.values()))
     for line, kernels in (("a-b", "32"), ("c-d", "64")):
         page.locator(f".react-flow__edge[data-id='{line}'] .badge").click(force=True)
         fill(page, kernels=kernels, kernel="5")
-    expect_total(page, LENET_PARAMETERS)
+        gestures += 3
+        characters += len(kernels) + 1
+    expect_total(page, PARAMETERS)
     page.wait_for_selector(".chip.ok")
+    assert (gestures, characters) == (GESTURES_BY_MOUSE, CHARACTERS_BY_MOUSE)
 
 
 def test_undo_to_empty_and_redo_to_full(page):
     start_empty(page)
     draw_lenet_by_keys(page)
-    expect_total(page, LENET_PARAMETERS)
+    expect_total(page, PARAMETERS)
     page.keyboard.press("Escape")
-    for left in range(len(LENET) - 1, -1, -1):
+    for left in range(len(TYPED) - 1, -1, -1):
         page.keyboard.press("Control+z")
         expect_vertices(page, left)
     page.wait_for_selector(".empty-canvas")
-    for there in range(1, len(LENET) + 1):
+    for there in range(1, len(TYPED) + 1):
         page.keyboard.press("Control+Shift+z")
         expect_vertices(page, there)
-    expect_total(page, LENET_PARAMETERS)
+    expect_total(page, PARAMETERS)
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,47 @@ def test_axe_finds_no_serious_barrier(page, theme):
         page.get_by_text("Dark mode").click()
     assert serious(page) == []
     start_empty(page)
+    assert serious(page) == []
     quick_add(page, "2D-data 9x9x1")
     quick_add(page, "2D-maximum window=2")
     page.wait_for_selector(".chip.bad")
     page.keyboard.press("r")
     page.wait_for_selector("#dock .recipe option", state="attached")
     assert serious(page) == []
+    page.keyboard.press("l")
+    page.wait_for_selector("#inspector .choices")
+    assert serious(page) == []
+    page.keyboard.press("/")
+    page.wait_for_selector(".quick")
+    assert serious(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open], [role=dialog]")
+    assert serious(page) == []
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="web/node_modules is not installed: run `make test`")
+def test_axe_finds_a_barrier_that_is_put_there(page):
+    page.evaluate(
+        "() => { const b = document.createElement('button'); b.className = 'hero'; document.body.append(b); }"
+    )
+    assert any(one.startswith("button-name") for one in serious(page))
+
+
+def test_the_guide_leads_from_an_empty_sheet_to_a_training(page):
+    """Only its button is pressed, then the one that it names."""
+    page.get_by_text("Your first drawing").click()
+    for step in range(1, 9):
+        page.wait_for_selector(f".guide-count:has-text('{step} / ')")
+        page.click(".guide .primary")
+        expect_vertices(page, step)
+    page.wait_for_selector(".chip.ok")
+    page.click(".guide .primary")
+    page.wait_for_selector("#dock .recipe")
+    page.fill("#dock [data-attribute=epochs]", "1")
+    page.keyboard.press("Tab")
+    page.click("#dock .recipe .primary:not([disabled])")
+    page.wait_for_selector("#dock [data-accuracy]", timeout=120_000)
 
 
 def test_chinese_words_and_back(page):

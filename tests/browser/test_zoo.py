@@ -60,7 +60,9 @@ def test_a_network_of_the_zoo_opens_and_looks_right(open_page, name):
 
 def test_pictures_of_different_networks_are_not_alike():
     """The comparison above can fail."""
-    pictures = [Image.open(APPROVED / f"{name}.png") for name in ("lenet5_1998", "googlenet_tv_main", "mlp_fig20_2-6-4-2")]
+    pictures = [
+        Image.open(APPROVED / f"{name}.png") for name in ("lenet5_1998", "googlenet_tv_main", "mlp_fig20_2-6-4-2")
+    ]
     blank = Image.new("L", SIZE, 250)
     for i, one in enumerate(pictures):
         assert likeness(one, blank) == 0.0
