@@ -250,6 +250,8 @@ def test_the_content_policy_allows_nothing_from_elsewhere():
     parts = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     assert parts["script-src"] == parts["style-src"] == parts["font-src"] == parts["worker-src"] == "'self'"
     assert parts["default-src"] == parts["frame-ancestors"] == parts["base-uri"] == parts["form-action"] == "'none'"
+    assert parts["require-trusted-types-for"] == "'script'"
+    assert parts["trusted-types"] == "'none'"
     assert "unsafe" not in policy
     assert all(source == "'self'" or source.endswith(":8765") for source in parts["connect-src"].split())
 

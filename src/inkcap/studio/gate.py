@@ -30,8 +30,10 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
 )
 CONTENT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
-    "worker-src 'self'; connect-src {own}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "worker-src 'self'; connect-src {own}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
+"""No page of another may load, frame or post to the studio, and no text becomes markup or script in it."""
 
 
 def allowed_hosts(port: int) -> frozenset[bytes]:
