@@ -13,11 +13,21 @@ COMMANDS = (
     ("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"),
 )
 LONGEST = 600
+SWITCHES = (
+    *("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+"""For a browser without a screen that is to speak to the studio and to nobody else."""
+
+
+def find_chromium() -> str | None:
+    """Give the browser that INKCAP_CHROMIUM names, else the machine's."""
+    return os.environ.get("INKCAP_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def main() -> int:
     """Install a browser if there is none; whatever comes of it, the tests themselves say what they miss."""
-    if os.environ.get("INKCAP_CHROMIUM") or any(map(shutil.which, NAMES)):
+    if find_chromium():
         return 0
     administrator = hasattr(os, "geteuid") and os.geteuid() == 0
     if shutil.which("apt-get") is None or not administrator:

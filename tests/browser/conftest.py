@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from serving import Server
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from browser import SWITCHES, find_chromium
+
+OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 PATIENCE = 20_000
 """Milliseconds until something that should happen did not: machines that test are busy."""
-SWITCHES = (
-    *("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-
-
-def find_chromium() -> str | None:
-    named = os.environ.get("INKCAP_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +73,8 @@ def _watched(context, studio) -> Iterator[object]:
     opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     # The console says that something was refused, but not what.
     opened.on("response", lambda a: complaints.append(f"{a.status} {a.url}") if a.status >= 400 else None)
+    # Nothing is loaded from elsewhere: it works with no network at all.
+    opened.on("request", lambda r: None if r.url.startswith(OWN) else complaints.append(f"asked for {r.url}"))
     opened.goto(studio.address)
     opened.evaluate("localStorage.clear()")
     opened.reload()

@@ -1,0 +1,103 @@
+"""Takes the pictures of the studio that the docs show, in a real browser: ``python tools/studio_pictures.py [NAME]``.
+
+Look at them afterwards, and at the difference to those before.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "browser")]
+
+from hands import open_zoo, quick_add, start_empty  # noqa: E402
+from serving import Server  # noqa: E402
+
+from browser import SWITCHES, find_chromium  # noqa: E402
+
+PICTURES = ROOT / "docs" / "pictures"
+Page = Any
+
+
+def _start(page: Page) -> None:
+    for name in ("lenet_fig21_32-64-512", "capsnet-digits", "googlenet_tv_main"):
+        open_zoo(page, name)
+    page.evaluate("location.hash = '#/'")
+    page.wait_for_selector("[data-zoo=resnet18]")
+    page.wait_for_load_state("networkidle")
+
+
+def _lenet(page: Page) -> None:
+    open_zoo(page, "lenet_fig21_32-64-512")
+    page.locator(".react-flow__edge .badge").first.click(force=True)
+    page.wait_for_selector("#inspector .katex")
+
+
+def _resnet(page: Page) -> None:
+    open_zoo(page, "resnet18")
+
+
+def _neurons(page: Page) -> None:
+    open_zoo(page, "mlp-figure-22")
+
+
+def _error(page: Page) -> None:
+    start_empty(page)
+    for typed in ("2D-data 9x9x1", "2D-ReLU kernels=8 kernel=3", "2D-maximum window=2", "1D-softmax 10"):
+        quick_add(page, typed)
+    page.wait_for_selector(".chip.bad")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("#inspector .fix")
+
+
+def _dark(page: Page) -> None:
+    page.get_by_text("Dark mode").click()
+    open_zoo(page, "capsnet-digits")
+    page.keyboard.press("/")
+    page.wait_for_selector(".quick")
+    page.keyboard.type("2D-re")
+
+
+def _training(page: Page) -> None:
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#dock .recipe option", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "12")
+    page.keyboard.press("Tab")
+    page.click("#dock .recipe .primary:not([disabled])")
+    page.wait_for_function(
+        "() => /epoch (8|9|10|11)/.test(document.querySelector('#dock')?.innerText)", timeout=180_000
+    )
+
+
+SCENES: dict[str, Callable[[Page], None]] = {
+    scene.__name__[1:]: scene for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training)
+}
+
+
+def main(names: list[str]) -> None:
+    """Take the named pictures, or all."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=find_chromium(), args=list(SWITCHES))
+        for name in names or list(SCENES):
+            workspace = Path(folder) / name / "networks"
+            workspace.mkdir(parents=True)
+            with Server(workspace) as server:
+                page = opened.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB").new_page()
+                page.goto(f"{server.address}?code={server.code}")
+                page.wait_for_selector(".hero-card.new")
+                SCENES[name](page)
+                page.wait_for_timeout(700)
+                page.screenshot(path=PICTURES / f"studio-{name}.png")
+                page.context.close()
+            print(f"wrote docs/pictures/studio-{name}.png")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
