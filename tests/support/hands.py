@@ -1,5 +1,7 @@
 """Hands at the studio's page: the gestures that browser tests share."""
 
+from inkcap.zoo import NETWORKS
+
 
 def start_empty(page):
     page.click(".hero-card.new")
@@ -32,7 +34,7 @@ def open_text(page, text: str, name: str):
 
 def open_zoo(page, name: str):
     """Open a network of the zoo as a new drawing and wait until it is checked and seen."""
-    _open_new(page, {"name": name, "zoo": name})
+    _open_new(page, {"name": NETWORKS[name].title, "zoo": name})
     page.wait_for_selector("#canvas[data-vertices]:not([data-vertices='0'])")
     page.wait_for_selector(".chip.ok")
 

@@ -36,6 +36,13 @@ def known_picture(name: str, dark: bool) -> str:
     return picture_of(_checked(name), "dark" if dark else "light")
 
 
+FIRST = (
+    *("lenet-digits", "lenet_fig21_32-64-512", "alexnet_torchvision", "resnet18"),
+    *("googlenet_tv_main", "capsnet-digits", "densenet121", "mlp-figure-22"),
+)
+"""What most people look for comes first; the rest follows in the order of the zoo, as the paper tells it."""
+
+
 class Zoo:
     """The list of known networks, with counts that are made once for a version of Inkcap and kept."""
 
@@ -60,7 +67,7 @@ class Zoo:
         if self._counting is not None:
             self._counting.join(patience)
         words = search.lower().split()
-        found = [self._entry(name, record) for name, record in NETWORKS.items()]
+        found = [self._entry(name, NETWORKS[name]) for name in (*FIRST, *(n for n in NETWORKS if n not in FIRST))]
         return [entry for entry in found if all(word in _searched(entry) for word in words)]
 
     def _count(self) -> None:

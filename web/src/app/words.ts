@@ -6,7 +6,7 @@ const english = {
   guided: "Your first drawing",
   guidedHint: "LeNet on handwritten digits, from empty to trained in two minutes",
   zoo: "Zoo",
-  searchZoo: "Search the zoo: LeNet, ResNet, U-Net …",
+  searchZoo: "Search the zoo: LeNet, ResNet, CapsNet …",
   recent: "Drawings in this folder",
   noDrawings:
     "Nothing is drawn here yet. Start with an empty sheet, take a network from the zoo, or drop a drawing file on this page.",
@@ -115,7 +115,7 @@ const chinese: Record<Word, string> = {
   guided: "第一幅绘图",
   guidedHint: "用 LeNet 识别手写数字：两分钟内从空白到训练完成",
   zoo: "网络库",
-  searchZoo: "搜索网络库：LeNet、ResNet、U-Net……",
+  searchZoo: "搜索网络库：LeNet、ResNet、CapsNet……",
   recent: "此文件夹中的绘图",
   noDrawings: "这里还没有绘图。可以从一张白纸开始，从网络库中选一个网络，或把绘图文件拖到此页面。",
   noZoo: "网络库中没有这个名称。",
