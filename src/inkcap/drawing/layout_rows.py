@@ -16,8 +16,10 @@ Sides = tuple[float, float, float, float]
 
 MARGIN = 26.0
 """How far from the row the line runs that leads to the next one."""
-GAP = 44.0
+GAP = 50.0
 """The least room between two rows, for one such line."""
+UNDER = 31.0
+"""How far under a row that line runs: a weight is written above it."""
 LANE = 9.0
 """How far apart two such lines run."""
 ASPECT = 1.5
@@ -138,7 +140,7 @@ class _Breaking:
             shift.append((MARGIN - start, top - low))
             rights.append(max(self.positions[v][0] + self.boxes[v][1] for v in held[i]) + shift[i][0])
             bottom = top + high - low
-            lanes.append(bottom + GAP / 2)
+            lanes.append(bottom + UNDER)
             top = bottom + GAP + LANE * (len(passing[i]) if i < count - 1 else 0)
         positions = {v: self._moved(p, shift) for v, p in self.positions.items()}
         bends = dict(self.bends)
