@@ -7,6 +7,7 @@ import "./canvas/canvas.css";
 import "./canvas/marks.css";
 import "./panels/boxes.css";
 import "./panels/panels.css";
+import "./panels/groups.css";
 import "./panels/dock.css";
 
 applyPreferences();

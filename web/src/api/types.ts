@@ -135,6 +135,7 @@ export interface Group {
   inputs?: Record<string, string>;
   outputs?: Record<string, string>;
   label?: string;
+  positions?: Record<string, Point>;
 }
 
 export interface Note {

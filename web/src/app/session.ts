@@ -32,7 +32,7 @@ export async function openDrawing(id: string): Promise<void> {
   const outbox = await Outbox.open().catch(() => null);
   const self = await identify(id, (await outbox?.left(id).catch(() => [])) ?? []);
   useStudio.setState({ id, report: null, selection: new Set(), status: "connecting" });
-  refresh({ drawing: EMPTY, layout: null, scope: [] });
+  refresh({ drawing: EMPTY, layout: null, layouts: {}, scope: [] });
   const mirror = new Mirror(self.client, self.pending, self.next);
   const mine = new Live(
     mirror,
@@ -76,15 +76,23 @@ export function closeDrawing(): void {
 /** Make an edit of what the canvas shows; inside a group it changes the group. */
 export function perform(edit: Edit | undefined): void {
   if (!edit?.patches.length || !live) return;
-  const { drawing, scope } = useStudio.getState();
-  const group = drawing.group.get(scope.at(-1) ?? "");
+  const { drawing, levels } = useStudio.getState();
+  const group = levels.at(-1)?.group;
   live.edit(group ? foldIntoGroup(drawing, group, edit) : edit);
 }
+
+/** Make an edit of the drawing itself, whatever the canvas shows: of a group's record, for one. */
+export function performOutside(edit: Edit): void {
+  live?.edit(edit);
+}
+
+/** Commands that mean the whole drawing, whatever group is open. */
+const WHOLE = new Set(["undo", "redo", "fix"]);
 
 /** Let the server run a command; ``then`` gets the edit that it made. */
 export function command(name: string, given: Attributes = {}, then?: (edit: Edit, made: string[]) => void): void {
   if (!live) return;
-  const inside = useStudio.getState().scope.at(-1);
+  const inside = WHOLE.has(name) ? undefined : useStudio.getState().levels.at(-1)?.group.id;
   const number = live.command(name, inside ? { ...given, inside } : given);
   if (then) waiting.set(number, then);
 }

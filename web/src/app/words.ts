@@ -104,6 +104,17 @@ const english = {
   next: "Next",
   skipGuide: "Leave the guide",
   changeBy: "T changes the connection",
+  door: "An input of the group: it stands for what enters it from outside.",
+  copyNumber: "copy",
+  allUses: "What you change here changes every use and every copy of the group.",
+  groupArguments: "Arguments",
+  argument: "argument",
+  argumentHint: "An attribute inside may be an expression over them, such as =2*width.",
+  usual: "usual value",
+  add: "Add",
+  inputs: "Inputs",
+  outputs: "Outputs",
+  port: "port",
 };
 
 export type Word = keyof typeof english;
@@ -211,6 +222,17 @@ const chinese: Record<Word, string> = {
   next: "下一步",
   skipGuide: "退出引导",
   changeBy: "按 T 更换连接",
+  door: "组的输入：它代表从外部进入的内容。",
+  copyNumber: "副本",
+  allUses: "此处的修改会作用于该组的所有使用和副本。",
+  groupArguments: "参量",
+  argument: "参量名",
+  argumentHint: "内部的属性可以是参量的表达式，例如 =2*width。",
+  usual: "默认值",
+  add: "添加",
+  inputs: "输入",
+  outputs: "输出",
+  port: "端口名",
 };
 
 export type Language = "en" | "zh";

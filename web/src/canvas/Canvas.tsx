@@ -51,13 +51,14 @@ export function Canvas() {
   const selection = useStudio((s) => s.selection);
   const catalogue = useStudio((s) => s.catalogue);
   const report = useStudio((s) => s.report);
+  const path = useStudio((s) => s.path);
   const theme = useStudio((s) => s.theme);
   const flow = useReactFlow();
   const size = useStoreApi();
   const crowded = useCrowded();
   const drawn = useMemo(
-    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report)),
-    [crowded, scene, places, selection, catalogue, report],
+    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report, path)),
+    [crowded, scene, places, selection, catalogue, report, path],
   );
   const edges = useMemo(
     () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue)),

@@ -1,19 +1,19 @@
 import { type ConnectionLineComponentProps, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
 import { memo } from "react";
-import type { Connection, Point, Value } from "../api/types";
+import type { Attributes, Connection, Point, Value } from "../api/types";
 import { useStudio } from "../app/store";
 import { Sign } from "../glyphs/Glyphs";
 import { connectionSymbol, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
-import { findingsOf } from "../model/findings";
+import { findingsAt } from "../model/within";
 import { FlawMark } from "./FlawMark";
 import { liftOver, route, straight } from "./geometry";
 
 const NO_BENDS: Point[] = [];
 
 /** What a line says about itself: its kernels or its weight. */
-export function wireText(connection: Connection, weight: string | undefined): string {
-  const { kernels, kernel } = connection.attributes ?? {};
+export function wireText(connection: Connection, weight: string | undefined, computed: Attributes = {}): string {
+  const { kernels, kernel } = { ...connection.attributes, ...computed };
   if (kernel !== undefined && kernel !== null) return `${kernels ? `${kernels}@` : ""}${sides(kernel)}`;
   return weight ?? "";
 }
@@ -23,10 +23,10 @@ const sides = (value: Value): string => (Array.isArray(value) ? value.join("×")
 /** Bends hold only while both ends lie where the layout put them. */
 function useBends(id: string, source: string, target: string): Point[] {
   return useStudio((s) => {
-    const bends = s.layout?.bends?.[id];
-    if (!bends?.length || s.scope.length) return NO_BENDS;
+    const bends = s.sceneLayout?.bends?.[id];
+    if (!bends?.length) return NO_BENDS;
     const there = (end: string) => {
-      const [a, b] = [s.layout?.positions[end], s.places.get(end)];
+      const [a, b] = [s.sceneLayout?.positions[end], s.places.get(end)];
       return a && b && Math.abs(a[0] - b[0]) < 1 && Math.abs(a[1] - b[1]) < 1;
     };
     return there(source) && there(target) ? bends : NO_BENDS;
@@ -60,8 +60,14 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const symbol = useStudio((s) =>
     s.catalogue && connection ? connectionSymbol(s.catalogue, connection.symbol) : undefined,
   );
-  const weight = useStudio((s) => s.report?.structures.connections[id]?.weight_text);
-  const findings = useStudio((s) => findingsOf(s.report, id));
+  const weight = useStudio((s) => s.report?.structures.connections[`${s.path}${id}`]?.weight_text);
+  // Inside of a group the report tells what expressions come to in the copy that is open.
+  const computed = useStudio((s) =>
+    s.path && connection?.attributes?.kernel !== undefined
+      ? s.report?.structures.connections[`${s.path}${id}`]?.inferred
+      : undefined,
+  );
+  const findings = useStudio((s) => findingsAt(s, id));
   const bends = useBends(id, source, target);
   const lift = useStudio((s) => {
     const [a, b] = [s.places.get(source), s.places.get(target)];
@@ -78,7 +84,7 @@ export const Wire = memo(function Wire(props: EdgeProps) {
       ? route(from, to, NO_BENDS, 46 + 40 * parallel)
       : route(from, to, bends, bends.length ? 0 : lift);
   const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
-  const text = wireText(connection, weight);
+  const text = wireText(connection, weight, computed);
   return (
     <>
       <g className={`wire-line ${tone} ${fine ? "fine" : ""}`}>

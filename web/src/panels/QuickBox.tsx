@@ -54,7 +54,8 @@ function additions(state: StudioState, quick: QuickAdd, text: string): Choice[] 
         hint: "group",
         run: () => addUse(group, quick.at, quick.after),
       });
-  if ("note".includes(typed.query.toLowerCase()))
+  // A group has no notes of its own.
+  if (!state.path && "note".includes(typed.query.toLowerCase()))
     choices.push({ key: "note", title: words(state.language).note, hint: "", run: () => addNote(quick.at) });
   return choices;
 }

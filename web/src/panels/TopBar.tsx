@@ -1,12 +1,13 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { api, link } from "../api/client";
-import { arrange, leaveTo, redo, undo } from "../app/actions";
+import { arrange, redo, undo } from "../app/actions";
 import { toggleDock, toggleLanguage, toggleTheme } from "../app/preferences";
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
 import { grouped, shortNumber } from "../model/findings";
+import { Crumbs } from "./Crumbs";
 import { Logo } from "./Logo";
 
 function Totals() {
@@ -37,37 +38,6 @@ function Totals() {
         {shortNumber(report.multiply_adds)} {word.multiplyAdds}
       </span>
     </div>
-  );
-}
-
-function Crumbs() {
-  const scope = useStudio((s) => s.scope);
-  const name = useStudio((s) => nameOf(s.drawing));
-  const word = words(useStudio((s) => s.language));
-  return (
-    <nav className="crumbs" aria-label={word.drawing}>
-      <a href="#/">{word.startScreen}</a>
-      <i>/</i>
-      {scope.length ? (
-        <button type="button" onClick={() => leaveTo(0)}>
-          {name}
-        </button>
-      ) : (
-        <b>{name}</b>
-      )}
-      {scope.map((group, i) => (
-        <span key={scope.slice(0, i + 1).join("/")}>
-          <i>/</i>
-          {i < scope.length - 1 ? (
-            <button type="button" onClick={() => leaveTo(i + 1)}>
-              {group}
-            </button>
-          ) : (
-            <b>{group}</b>
-          )}
-        </span>
-      ))}
-    </nav>
   );
 }
 
