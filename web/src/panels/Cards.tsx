@@ -146,7 +146,7 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
       <AttributeFields
         declared={symbol.attributes}
         stated={connection.attributes}
-        inferred={checked?.inferred ?? checked?.attributes}
+        inferred={checked?.inferred}
         onChange={(name, value) => perform(changeAttribute(scene, connection.id, name, value))}
       />
       <h3>{word.structures}</h3>

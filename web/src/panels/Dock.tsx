@@ -26,7 +26,8 @@ function asAttribute(field: RecipeField): Attribute | null {
   };
 }
 
-const percent = (value: number | undefined) => (value === undefined ? "" : `${(value * 100).toFixed(1)} %`);
+const percent = (value: number | null | undefined) =>
+  value === undefined || value === null ? "" : `${(value * 100).toFixed(1)} %`;
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
 
 /** The runs of this drawing, and the newest or chosen one in full, looked at again while it goes on. */
