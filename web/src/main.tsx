@@ -8,6 +8,7 @@ import "./canvas/marks.css";
 import "./panels/boxes.css";
 import "./panels/panels.css";
 import "./panels/groups.css";
+import "./panels/data.css";
 import "./panels/dock.css";
 
 applyPreferences();

@@ -82,8 +82,11 @@ def own_data(workspace: Path) -> list[str]:
     if not folder.is_dir():
         return []
     found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    return [
+    names = [
         entry.relative_to(workspace).as_posix()
         for entry in found
         if entry.is_dir() or entry.name.lower().endswith((".csv", ".npz"))
     ]
+    there = {entry.name for entry in found if entry.is_file()}
+    pairs = [(name, name.replace("images", "labels").replace("idx3", "idx1")) for name in sorted(there)]
+    return names + [f"{FOLDER}/{images},{FOLDER}/{labels}" for images, labels in pairs if labels in there - {images}]

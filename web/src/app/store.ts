@@ -47,7 +47,7 @@ export interface StudioState {
   clients: number;
   selection: ReadonlySet<string>;
   quickAdd: QuickAdd | null;
-  dialog: "keys" | "history" | "code" | null;
+  dialog: "keys" | "history" | "code" | "rename" | null;
   dock: boolean;
   notice: Notice | null;
   outside: Edit | null;

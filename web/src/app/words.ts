@@ -115,6 +115,21 @@ const english = {
   inputs: "Inputs",
   outputs: "Outputs",
   port: "port",
+  ownData: "Own data",
+  dropData: "Drop a CSV or NPZ file here, or IDX images together with their labels.",
+  chooseFile: "Choose a file …",
+  oneFile: "Give one CSV or NPZ file, or two IDX files: images and labels.",
+  dataPath: "or a file or folder of the workspace: data/flowers.csv",
+  lookInto: "Look into it",
+  looking: "Looking into it …",
+  useData: "Train on these",
+  readAs: "Read it otherwise",
+  samples: "samples",
+  forTesting: "for testing",
+  classes: "classes",
+  noDrawingFile: "this is no drawing; drop a file that ends in .inkcap.json.",
+  download: "Download",
+  codeCopied: "The code is on the clipboard.",
 };
 
 export type Word = keyof typeof english;
@@ -233,6 +248,21 @@ const chinese: Record<Word, string> = {
   inputs: "输入",
   outputs: "输出",
   port: "端口名",
+  ownData: "自己的数据",
+  dropData: "把 CSV 或 NPZ 文件拖到这里，或同时拖入 IDX 图像和标签文件。",
+  chooseFile: "选择文件……",
+  oneFile: "请给出一个 CSV 或 NPZ 文件，或两个 IDX 文件：图像和标签。",
+  dataPath: "或工作文件夹中的文件或文件夹：data/flowers.csv",
+  lookInto: "查看",
+  looking: "正在查看……",
+  useData: "用这些数据训练",
+  readAs: "换一种方式读取",
+  samples: "个样本",
+  forTesting: "个用于测试",
+  classes: "个类别",
+  noDrawingFile: "这不是绘图文件；请拖入以 .inkcap.json 结尾的文件。",
+  download: "下载",
+  codeCopied: "代码已复制到剪贴板。",
 };
 
 export type Language = "en" | "zh";

@@ -16,6 +16,7 @@ import {
 import { type DragEvent, type MouseEvent, useCallback, useEffect, useMemo, useState } from "react";
 import type { Point } from "../api/types";
 import { add, addUse, connect, move, onFit, openGroup, select } from "../app/actions";
+import { openFiles } from "../app/files";
 import { useStudio } from "../app/store";
 import { colours } from "../glyphs/forms";
 import { capsuleSymbol } from "../model/compose";
@@ -142,6 +143,11 @@ export function Canvas() {
 
   const onDrop = useCallback(
     (event: DragEvent) => {
+      if (event.dataTransfer.files.length) {
+        event.preventDefault();
+        void openFiles(event.dataTransfer.files);
+        return;
+      }
       const text = event.dataTransfer.getData(FACE_TYPE);
       if (!text || !catalogue) return;
       event.preventDefault();
@@ -218,7 +224,7 @@ export function Canvas() {
 }
 
 function allow(event: DragEvent): void {
-  if (event.dataTransfer.types.includes(FACE_TYPE)) {
+  if (event.dataTransfer.types.some((type) => type === FACE_TYPE || type === "Files")) {
     event.preventDefault();
     event.dataTransfer.dropEffect = "copy";
   }

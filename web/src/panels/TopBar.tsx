@@ -8,6 +8,7 @@ import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
 import { grouped, shortNumber } from "../model/findings";
 import { Crumbs } from "./Crumbs";
+import { FileItems } from "./FileMenu";
 import { Logo } from "./Logo";
 
 function Totals() {
@@ -83,16 +84,6 @@ export function Menu({
   );
 }
 
-async function saveCode(id: string, name: string): Promise<void> {
-  const found = await attempt(api.code(id));
-  if (!found) return;
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(new Blob([found.source], { type: "text/x-python" }));
-  anchor.download = `${name.replace(/\W+/g, "_").toLowerCase() || "network"}.py`;
-  anchor.click();
-  URL.revokeObjectURL(anchor.href);
-}
-
 function ExportMenu() {
   const id = useStudio((s) => s.id) ?? "";
   const name = useStudio((s) => nameOf(s.drawing));
@@ -103,10 +94,10 @@ function ExportMenu() {
       <a role="menuitem" href={link.picture(id, theme === "dark")} download={`${name}.svg`}>
         {word.picture} · SVG
       </a>
-      <a role="menuitem" href={link.png(id)} download={`${name}.png`}>
+      <a role="menuitem" href={link.png(id, theme === "dark")} download={`${name}.png`}>
         {word.picture} · PNG
       </a>
-      <button type="button" role="menuitem" onClick={() => void saveCode(id, name)}>
+      <button type="button" role="menuitem" onClick={() => useStudio.setState({ dialog: "code" })}>
         {word.pytorch}
       </button>
       <a role="menuitem" href={link.file(id)} download>
@@ -133,6 +124,7 @@ function MoreMenu() {
         </span>
       }
     >
+      <FileItems />
       <button type="button" role="menuitem" onClick={() => show("history")}>
         {word.history}
       </button>

@@ -31,10 +31,11 @@ class Samples:
 
 def samples_of(dataset: Dataset, count: int) -> Samples:
     """Show the first samples of the first input."""
-    name, values = next(iter(dataset.inputs.items()))
+    values = next(iter(dataset.inputs.values()))
     shown = min(count, len(dataset))
     if values.ndim == 4 and values.shape[1] in (1, 3):
-        lowest, highest = dataset.ranges.get(name, (0.0, 255.0) if values.dtype == np.uint8 else limits_of(values))
+        # By the values that are there, not by those that could be: digits from 0 to 16 would be black in bytes.
+        lowest, highest = limits_of(values)
         pictures = tuple((target_text(dataset, i), _png(values[i], lowest, highest)) for i in range(shown))
         return Samples(pictures=pictures)
     flat = values.reshape(len(values), -1)
