@@ -95,6 +95,8 @@ export function addNote(at: Point | null): void {
     }),
   );
   select([id]);
+  // It is there to be written.
+  setTimeout(() => document.querySelector<HTMLTextAreaElement>("#inspector textarea")?.select(), 40);
 }
 
 export function connect(back: string, front: string, symbol?: string): void {
