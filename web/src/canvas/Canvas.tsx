@@ -213,8 +213,6 @@ export function Canvas() {
         selectionKeyCode="Shift"
         multiSelectionKeyCode={["Meta", "Control", "Shift"]}
         zoomOnDoubleClick={false}
-        snapToGrid
-        snapGrid={[5, 5]}
         minZoom={0.03}
         maxZoom={3}
         defaultViewport={{ x: 420, y: 380, zoom: 1 }}

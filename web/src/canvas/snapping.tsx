@@ -39,7 +39,8 @@ export function useSnapping() {
     const vertex = vertexOf(scene, first.id);
     const at: Point = vertex ? anchor(formOf(vertex), first.position) : [first.position.x + 90, first.position.y + 20];
     const moving = new Set(dragged.map((one) => (one.type === "position" ? one.id : "")));
-    const still = [...places].filter(([id]) => !moving.has(id)).map(([, place]) => place);
+    // Its own old place is a line too: what is moved along one axis keeps the other.
+    const still = [...places].filter(([id]) => id === first.id || !moving.has(id)).map(([, place]) => place);
     const x = nearestLine(
       at[0],
       still.map((one) => one[0]),
