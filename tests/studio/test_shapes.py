@@ -13,7 +13,8 @@ from inkcap.drawing import make_group
 from inkcap.studio.app import create_app
 from inkcap.studio.catalogue import catalogue
 from inkcap.studio.messages import TOLD
-from inkcap.studio.shapes import Catalogue, DrawingFile, Layout, Report
+from inkcap.studio.record_shapes import DrawingFile
+from inkcap.studio.shapes import Catalogue, Layout, Report
 from inkcap.zoo import draw
 
 

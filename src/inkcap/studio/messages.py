@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 from typing_extensions import TypedDict
 
-from inkcap.studio.shapes import DrawingFile, Edit, Layout, Report
+from inkcap.studio.record_shapes import DrawingFile, Edit
+from inkcap.studio.shapes import Layout, Report
 
 LARGEST_NUMBER = 2**53
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from inkcap.studio.shapes import DrawingFile
-from inkcap.studio.shapes import Json as AnyJson
+from inkcap.studio.record_shapes import DrawingFile
+from inkcap.studio.record_shapes import Json as AnyJson
 
 Json = dict[str, Any]
 NAME = Field(min_length=1, max_length=200)

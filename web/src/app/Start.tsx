@@ -112,7 +112,7 @@ function ZooTile({ entry, taken }: { entry: ZooEntry; taken: Listed[] }) {
         <h3>{title}</h3>
         <p>
           {entry.parameters ? `${shortNumber(entry.parameters)} ${word.parameters}` : ""}
-          {entry.kind ? ` · ${entry.kind}` : ""}
+          {entry.kind ? ` · ${entry.kind === "layered" ? word.layered : word.skip}` : ""}
         </p>
       </button>
     </article>

@@ -1,6 +1,7 @@
 /** Drawings as files: opened from a drop, renamed, copied, deleted and brought back. */
 
 import { api } from "../api/client";
+import { titleOf } from "../model/drawing";
 import { attempt, say } from "./session";
 import { useStudio } from "./store";
 import { words } from "./words";
@@ -19,17 +20,6 @@ export function freshTitle(stem: string, taken: readonly { name: string }[]): st
 export const show = (id: string): void => {
   location.hash = `#/drawing/${id}`;
 };
-
-/** The name that a drawing file states, or that of the file itself. */
-export function titleOf(file: string, text: string): string {
-  const stem = file.replace(/(\.inkcap)?\.json$/i, "") || "drawing";
-  try {
-    const { name } = JSON.parse(text) as { name?: unknown };
-    return typeof name === "string" && name.trim() ? name.trim() : stem;
-  } catch {
-    return stem;
-  }
-}
 
 /** Make drawings of the workspace from files, and show the last one; a wrong file is named in one sentence. */
 export async function openFiles(files: Iterable<File>): Promise<void> {

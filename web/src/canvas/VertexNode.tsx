@@ -2,6 +2,7 @@ import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
 import type { Capsule, Use } from "../api/types";
 import { useStudio } from "../app/store";
+import { words } from "../app/words";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { CapsuleGlyph } from "../glyphs/Glyphs";
 import { capsuleSymbol } from "../model/compose";
@@ -87,6 +88,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
   const group = useStudio((s) => s.scene.group.get(use?.group ?? ""));
   const output = useStudio((s) => structureText(outputAt(s, id)));
   const findings = useStudio((s) => findingsAt(s, id));
+  const word = words(useStudio((s) => s.language));
   if (!use) return null;
   const form = FORMS.group;
   const count = (group?.capsules?.length ?? 0) + (group?.uses?.length ?? 0);
@@ -94,7 +96,9 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
     <>
       <div className="group-box">
         <strong>{group?.label || use.group}</strong>
-        <small>{count} capsules</small>
+        <small>
+          {count} {word.capsules}
+        </small>
         {(use.repeat ?? 1) > 1 && <em>×{use.repeat}</em>}
       </div>
       <FlawMark findings={findings} below={form.halfHeight * 2 + 76} />

@@ -5,6 +5,7 @@ import { useCallback, useRef, useState } from "react";
 import type { Point } from "../api/types";
 import { useStudio } from "../app/store";
 import { vertexOf } from "../model/drawing";
+import { nearestLine } from "./geometry";
 import { anchor, formOf } from "./scene";
 
 /** So near, in points of the screen, a dragged thing is drawn to a line. */
@@ -17,14 +18,6 @@ export interface Guides {
 }
 
 const NONE: Guides = { x: null, y: null };
-
-/** The line that is nearest to a place among those of things that lie still, or none within reach. */
-export function nearestLine(at: number, lines: Iterable<number>, reach: number): number | null {
-  let best: number | null = null;
-  for (const line of lines)
-    if (Math.abs(line - at) <= reach && (best === null || Math.abs(line - at) < Math.abs(best - at))) best = line;
-  return best;
-}
 
 export function useSnapping() {
   const [guides, setGuides] = useState<Guides>(NONE);

@@ -157,3 +157,14 @@ function groupsOf(drawing: Drawing, uses: Use[]): Group[] {
   }
   return [...found.values()].reverse();
 }
+
+/** The name that a drawing file states, or that of the file itself. */
+export function titleOf(file: string, text: string): string {
+  const stem = file.replace(/(\.inkcap)?\.json$/i, "") || "drawing";
+  try {
+    const { name } = JSON.parse(text) as { name?: unknown };
+    return typeof name === "string" && name.trim() ? name.trim() : stem;
+  } catch {
+    return stem;
+  }
+}

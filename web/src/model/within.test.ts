@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Report } from "../api/types";
-import { titleOf } from "../app/files";
-import { nearestLine } from "../canvas/snapping";
-import { foldIntoGroup, fromFile, inside } from "./drawing";
+import { nearestLine } from "../canvas/geometry";
+import { foldIntoGroup, fromFile, inside, titleOf } from "./drawing";
 import { findingsOf } from "./findings";
 import { checkedUse, faultyCopies, isDoor, levelsOf, lineAt, outputAt } from "./within";
 

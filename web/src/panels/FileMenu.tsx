@@ -109,7 +109,7 @@ export function FileItems() {
       else location.hash = "#/";
     });
   return (
-    <>
+    <div className="menu-part">
       <button type="button" role="menuitem" onClick={() => useStudio.setState({ dialog: "rename" })}>
         {word.rename}
       </button>
@@ -119,7 +119,7 @@ export function FileItems() {
       <button type="button" role="menuitem" className="danger" onClick={() => void remove()}>
         {word.remove}
       </button>
-    </>
+    </div>
   );
 }
 

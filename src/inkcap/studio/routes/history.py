@@ -13,7 +13,7 @@ from inkcap.studio.hub import HubOf
 from inkcap.studio.ledger import Refused
 from inkcap.studio.live import Live, document_of
 from inkcap.studio.models import Changed, Comparison, Past, Restore, Restored, State, Thing
-from inkcap.studio.shapes import DrawingFile
+from inkcap.studio.record_shapes import DrawingFile
 
 router = APIRouter(prefix="/api/drawings/{id}")
 MEANT = ("meta", "capsule", "connection", "group", "use", "note", "plain")

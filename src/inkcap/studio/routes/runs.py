@@ -27,7 +27,7 @@ from inkcap.studio.models import (
     TrainRequest,
     Uploaded,
 )
-from inkcap.studio.shapes import Json
+from inkcap.studio.record_shapes import Json
 from inkcap.studio.uploads import check_inside, own_data, receive
 
 router = APIRouter(prefix="/api")
