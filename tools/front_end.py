@@ -59,7 +59,8 @@ def node_folder() -> Path:
     return folder if os.name == "nt" else folder / "bin"
 
 
-def _npm(node: Path, *words: str) -> None:
+def run_npm(node: Path, *words: str) -> None:
+    """Run npm in web/; what it says is shown when it fails."""
     path = os.pathsep.join((str(node), os.environ.get("PATH", "")))
     npm = shutil.which("npm", path=path) or "npm"
     environment = {**os.environ, "PATH": path}
@@ -74,7 +75,7 @@ def install(node: Path) -> None:
     lock = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != lock:
         print("installing the packages of the studio's front end")
-        _npm(node, "ci", "--no-audit", "--no-fund")
+        run_npm(node, "ci", "--no-audit", "--no-fund")
         stamp.write_text(lock, encoding="utf-8")
 
 
@@ -86,7 +87,7 @@ def build() -> None:
     install(node)
     print("building the studio's front end")
     made_from = fingerprint()
-    _npm(node, "run", "build")
+    run_npm(node, "run", "build")
     (BUILT / STAMP).write_text(made_from + "\n", encoding="utf-8")
 
 
@@ -97,8 +98,11 @@ def main(arguments: Sequence[str]) -> int:
         node = node_folder()
         install(node)
         for script in ("types", "lint", "test"):
-            _npm(node, "run", script)
-        print("web: types, lint and unit tests are fine")
+            run_npm(node, "run", script)
+        # A process of its own: the build knows nothing of the server.
+        if subprocess.run([sys.executable, str(ROOT / "tools" / "api_types.py"), "--check"], check=False).returncode:
+            return 1
+        print("web: types, lint and unit tests are fine, and the types are the server's")
     return 0
 
 

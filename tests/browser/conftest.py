@@ -69,6 +69,8 @@ def _watched(context, studio) -> Iterator[object]:
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE)
     complaints: list[str] = []
+    # A test that provokes a refusal clears what the browser itself notes of it.
+    opened.complaints = complaints
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     # The console says that something was refused, but not what.

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from inkcap.drawing import (
     Drawing,
     DrawingError,
+    Group,
     dissolve,
     dissolve_all,
     from_text,
@@ -123,6 +124,37 @@ def test_groups_go_from_drawing_to_drawing() -> None:
     other.define("pair", body)
     with pytest.raises(DrawingError, match="another group 'pair'"):
         take_groups(other, drawing)
+
+
+def test_what_is_inside_keeps_its_place() -> None:
+    drawing = draw("mlp")
+    for i, id in enumerate("abcd"):
+        drawing.move(id, 100.0 * i, 40.0)
+    use = make_group(drawing, ["b", "c"], "pair")
+    group = drawing.groups["pair"]
+    (door,) = group.inputs
+    assert {id: place.to_json() for id, place in group.positions.items()} == {
+        "b": [100.0, 40.0], "c": [200.0, 40.0], door: [-10.0, 40.0]
+    }  # fmt: skip
+    assert from_text(drawing.to_text()) == drawing
+    body = inside(drawing, "pair")
+    body.move("c", 250.0, 90.0)
+    body.remove("b")
+    drawing.define("pair", body)
+    assert drawing.groups["pair"].positions.keys() == {"c", door}
+    drawing.undo()
+    other = draw("mlp")
+    take_groups(other, drawing)
+    body = inside(other, "pair")
+    body.move("c", 0.0, 0.0)
+    other.define("pair", body)
+    assert take_groups(other, drawing) == ["pair"], "a group that lies otherwise is the same group"
+    drawing.move(use, 1000.0, 500.0)
+    dissolve(drawing, use)
+    b, c = drawing.positions["pair-b"], drawing.positions["pair-c"]
+    assert (c.x - b.x, b.y, c.y) == (100.0, 500.0, 500.0)
+    with pytest.raises(DrawingError, match="must be two numbers"):
+        Group.from_json({"id": "g", "positions": {"a": [1]}}, "groups[0]")
 
 
 def test_the_commands(run, tmp_path) -> None:

@@ -69,18 +69,9 @@ def _data(_: Question) -> Answer:
 
 
 def _preview(question: Question) -> Answer:
-    from pathlib import Path
+    from inkcap.cli.looking import look
 
-    from inkcap.training.data import load, validate
-
-    dataset = load(question["name"], question["options"], Path(question["workspace"]))
-    rows = question["rows"]
-    preview = asdict(dataset.preview(rows=rows, pictures=min(rows, 3)))
-    try:
-        validate(dataset)
-    except InkcapError as error:
-        return {**preview, "problem": str(error)}
-    return {**preview, "problem": None}
+    return look(question)
 
 
 ANSWERS: dict[str, Callable[[Question], Answer]] = {

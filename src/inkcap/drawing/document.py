@@ -100,6 +100,7 @@ class Drawing(Document):
             dict(inputs) if inputs is not None else _kept(old.inputs, vertices) if old else _named(ins, "in"),
             dict(outputs) if outputs is not None else _kept(old.outputs, vertices) if old else _named(outs, "out"),
             old.label if old else "",
+            {id: place for id, place in body.positions.items() if id in vertices},
         )
         group = Group.from_json(group.to_json(), f"group {name}")
         brought = [Put(inner) for id, inner in body.groups.items() if id not in self.groups]

@@ -65,8 +65,11 @@ def _written(record: Record) -> str:
     return "{\n" + ",\n".join(parts) + "\n    }"
 
 
-def from_text(text: str) -> Drawing:
-    """Read a drawing from JSON text; whatever is wrong is refused with its place."""
+def from_text(text: str, *, expressions: bool = False) -> Drawing:
+    """Read a drawing from JSON text; whatever is wrong is refused with its place.
+
+    With ``expressions`` it may be a part of a group, whose attributes speak of the group's arguments.
+    """
     if len(text) > limits.FILE_BYTES and '"plain"' not in text and '"sparse"' not in text:
         raise DrawingError(f"the file is larger than {limits.FILE_BYTES // 2**20} MiB")
     document = decode(text)
@@ -75,11 +78,12 @@ def from_text(text: str) -> Drawing:
     document = read_object(
         migrate(cast("dict[str, Any]", document)), "the file", FIELDS, ("format", "name", "capsules", "connections")
     )
-    drawing = Drawing()
+    drawing = Drawing(arguments={} if expressions else None)
     meta = {key: document[key] for key in ("name", "dtype") if key in document}
     patches: list[Put] = [Put(Meta.from_json(meta, ""))]
     for section, kind, most in SECTIONS:
-        patches.extend(_read_section(document.get(section, []), section, kind, most))
+        options = {"expressions": expressions} if kind in ("capsule", "connection") else {}
+        patches.extend(_read_section(document.get(section, []), section, kind, most, options))
     if document.get("plain") is not None:
         patches.append(Put(Plain.from_json(document["plain"], "plain")))
     positions = read_object(document.get("positions", {}), "positions", document.get("positions", {}))
@@ -90,11 +94,11 @@ def from_text(text: str) -> Drawing:
     return drawing
 
 
-def _read_section(value: Any, section: str, kind: str, most: int) -> list[Put]:
+def _read_section(value: Any, section: str, kind: str, most: int, options: dict[str, bool]) -> list[Put]:
     patches: list[Put] = []
     seen: dict[str, int] = {}
     for i, item in enumerate(read_list(value, section, most)):
-        record = READERS[kind].from_json(item, f"{section}[{i}]")
+        record = READERS[kind].from_json(item, f"{section}[{i}]", **options)
         if record.id in seen:
             raise DrawingError(f"the id {record.id!r} is taken by {section}[{seen[record.id]}]", f"{section}[{i}].id")
         seen[record.id] = i

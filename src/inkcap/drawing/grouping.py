@@ -12,8 +12,11 @@ from inkcap.drawing.edits import Edit, Patch, Put, Remove
 from inkcap.drawing.fields import fresh_id, read_id
 from inkcap.drawing.flattening import flatten, open_use
 from inkcap.drawing.groups import Group, Use
-from inkcap.drawing.records import Capsule, Connection
+from inkcap.drawing.records import Capsule, Connection, Position
 from inkcap.symbols import suggest
+
+DOOR_DISTANCE = 110.0
+"""How far from the others, and from each other, the inputs of a new group lie."""
 
 
 def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = "") -> str:
@@ -43,6 +46,7 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
         tuple(drawing.uses[id] for id in chosen if id in drawing.uses),
         {door.id: door.id for door in making.doors},
         making.outputs,
+        positions=_places(drawing, chosen, making),
     )
     patches: list[Patch] = [Remove("connection", id) for id in making.gone]
     patches += [Remove("capsule" if id in drawing.capsules else "use", id) for id in chosen]
@@ -53,6 +57,22 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
         patches.append(Put(replace(place, id=use)))
     drawing.apply(Edit(f"group {', '.join(chosen)} as {name}", tuple(patches)))
     return use
+
+
+def _places(drawing: Drawing, chosen: list[str], making: _Making) -> dict[str, Position]:
+    """Let what goes into a group lie as it lay outside; an input lies before the first that it enters."""
+    places = {id: drawing.positions[id] for id in chosen if id in drawing.positions}
+    if not places:
+        return {}
+    left = min(place.x for place in places.values()) - DOOR_DISTANCE
+    for number, door in enumerate(making.doors):
+        entered = next(c.front for c in making.inside if c.back == door.id)
+        y = places[entered].y if entered in places else DOOR_DISTANCE * number
+        taken = [place.y for place in places.values() if place.x == left]
+        while any(abs(y - other) < DOOR_DISTANCE for other in taken):
+            y += DOOR_DISTANCE
+        places[door.id] = Position(door.id, left, y)
+    return places
 
 
 def _check_ties(drawing: Drawing, chosen: set[str]) -> None:
@@ -140,8 +160,26 @@ def dissolve(drawing: Drawing, id: str) -> list[str]:
     if opened.problems:
         raise DrawingError(f"{id} cannot be dissolved: {opened.problems[0].message}")
     edit, made = _difference(drawing, _renamed(opened.drawing, drawing), f"dissolve {id}")
-    drawing.apply(edit)
+    drawing.apply(replace(edit, patches=(*edit.patches, *_laid_down(drawing, use, made))))
     return made
+
+
+def _laid_down(drawing: Drawing, use: Use, made: list[str]) -> list[Patch]:
+    """Let what comes out of a group lie around the use's place as it lies inside; copies lie one behind another."""
+    inner, place = drawing.groups[use.group].positions, drawing.positions.get(use.id)
+    if not inner or place is None:
+        return []
+    xs, ys = [p.x for p in inner.values()], [p.y for p in inner.values()]
+    wide, dx, dy = max(xs) - min(xs) + DOOR_DISTANCE, place.x - sum(xs) / len(xs), place.y - sum(ys) / len(ys)
+    puts: list[Patch] = []
+    for number in range(use.repeat):
+        copy = f"{use.id}-{number}-" if use.repeat > 1 else f"{use.id}-"
+        puts += [
+            Put(Position(f"{copy}{id}", round(p.x + dx + number * wide, 1), round(p.y + dy, 1)))
+            for id, p in inner.items()
+            if f"{copy}{id}" in made
+        ]
+    return puts
 
 
 def dissolve_all(drawing: Drawing) -> Drawing:
@@ -159,7 +197,8 @@ def inside(drawing: Drawing, name: str) -> Drawing:
     body = Drawing(group.label or name, drawing.dtype, arguments=group.arguments)
     needed = _needed(drawing, name)
     records = [*(Put(drawing.groups[id]) for id in needed if id != name), *map(Put, group.capsules)]
-    body.apply(Edit(f"open {name}", (*records, *map(Put, group.uses), *map(Put, group.connections))))
+    records += [*map(Put, group.uses), *map(Put, group.connections), *map(Put, group.positions.values())]
+    body.apply(Edit(f"open {name}", tuple(records)))
     body.start_history_here()
     return body
 
@@ -180,7 +219,7 @@ def take_groups(drawing: Drawing, other: Drawing, names: Iterable[str] = ()) -> 
         raise DrawingError(f"{other.name!r} has no groups to take")
     needed = dict.fromkeys(id for name in wanted for id in _needed(other, _group(other, name).id))
     for id in needed:
-        if id in drawing.groups and drawing.groups[id] != other.groups[id]:
+        if id in drawing.groups and not drawing.groups[id].means_the_same(other.groups[id]):
             raise DrawingError(f"the drawing has another group {id!r} already; rename one of them")
     drawing.apply(Edit(f"take {', '.join(wanted)}", tuple(Put(other.groups[id]) for id in needed)))
     return list(needed)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.fields import read_id, read_list, read_object, read_text, show
-from inkcap.drawing.records import Capsule, Connection, read_tie
+from inkcap.drawing.records import Capsule, Connection, Position, read_tie
 from inkcap.symbols import suggest
 
 ARGUMENTS_LIMIT = 64
@@ -30,6 +30,11 @@ def _read_arguments(value: Any, place: str) -> dict[str, Any]:
         elif not isinstance(argument, (bool, int, float)):
             raise DrawingError(f"must be a number, a text or true/false, not {show(argument)}", f"{place}.{name}")
     return arguments
+
+
+def _read_positions(value: Any, place: str) -> dict[str, Position]:
+    places = read_object(value, place, list(cast("dict[str, Any]", value)) if isinstance(value, dict) else ())
+    return {id: Position.from_json(id, at, f"{place}.{id}") for id, at in places.items()}
 
 
 def _read_ports(value: Any, place: str) -> dict[str, str]:
@@ -93,6 +98,8 @@ class Group:
     inputs: dict[str, str]
     outputs: dict[str, str]
     label: str = ""
+    positions: dict[str, Position] = field(default_factory=dict[str, Position])
+    """Where what is inside lies on the canvas when the group is opened; it means nothing to the network."""
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""
@@ -105,13 +112,18 @@ class Group:
             "inputs": dict(self.inputs),
             "outputs": dict(self.outputs),
             "label": self.label,
+            "positions": {id: position.to_json() for id, position in self.positions.items()},
         }
         return {**record, **{key: part for key, part in parts.items() if part}}
+
+    def means_the_same(self, other: Group) -> bool:
+        """Tell whether two groups differ in nothing but where things lie."""
+        return replace(self, positions={}) == replace(other, positions={})
 
     @staticmethod
     def from_json(value: Any, place: str) -> Group:
         """Read and check it."""
-        fields = ("id", "arguments", "capsules", "connections", "uses", "inputs", "outputs", "label")
+        fields = ("id", "arguments", "capsules", "connections", "uses", "inputs", "outputs", "label", "positions")
         record = read_object(value, place, fields, ("id",))
         capsules = read_list(record.get("capsules", []), f"{place}.capsules", limits.CAPSULES)
         connections = read_list(record.get("connections", []), f"{place}.connections", limits.CONNECTIONS)
@@ -128,6 +140,7 @@ class Group:
             _read_ports(record.get("inputs", {}), f"{place}.inputs"),
             _read_ports(record.get("outputs", {}), f"{place}.outputs"),
             read_text(record.get("label", ""), f"{place}.label"),
+            _read_positions(record.get("positions", {}), f"{place}.positions"),
         )
 
 

@@ -23,6 +23,8 @@ SCALARS: dict[str, Any] = {
     "propertyNames": {**IDENTIFIER, "not": {"const": COPY}},
 }
 PORTS: dict[str, Any] = {"type": "object", "additionalProperties": IDENTIFIER}
+PLACE = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
+POSITIONS: dict[str, Any] = {"type": "object", "additionalProperties": PLACE}
 
 
 def _object(properties: dict[str, Any], required: tuple[str, ...]) -> dict[str, Any]:
@@ -135,6 +137,7 @@ def drawing_schema() -> dict[str, Any]:
             "inputs": PORTS,
             "outputs": PORTS,
             "label": NAME,
+            "positions": POSITIONS,
         },
         ("id",),
     )
@@ -145,7 +148,6 @@ def drawing_schema() -> dict[str, Any]:
     spans: dict[str, Any] = {"type": "object", "additionalProperties": span, "propertyNames": IDENTIFIER}
     plain = _object(listed | {"reads": spans, "writes": spans}, tuple(columns))
     note = _object({"id": IDENTIFIER, "text": {"type": "string", "maxLength": limits.TEXT_LENGTH}}, ("id", "text"))
-    position = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
     body = _object(
         {
             "format": {"const": FORMAT},
@@ -157,7 +159,7 @@ def drawing_schema() -> dict[str, Any]:
             "uses": _list(use, limits.CAPSULES),
             "notes": _list(note, limits.CAPSULES),
             "plain": {"anyOf": [plain, {"type": "null"}]},
-            "positions": {"type": "object", "additionalProperties": position},
+            "positions": POSITIONS,
         },
         ("format", "name", "capsules", "connections"),
     )

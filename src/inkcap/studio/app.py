@@ -18,6 +18,7 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.access import Access, stored_token
 from inkcap.studio.gate import Gate
 from inkcap.studio.hub import Hub, NotThere
+from inkcap.studio.messages import message_schemas
 from inkcap.studio.page import how_to_build, how_to_come_in
 from inkcap.studio.policy import require_policies
 from inkcap.studio.routes import drawings, history, runs, theory, workspace
@@ -38,9 +39,17 @@ class Studio(FastAPI):
             openapi_url="/api/openapi.json",
             lifespan=_lifespan,
             redirect_slashes=False,
+            separate_input_output_schemas=False,
         )
         self.port, self.access = port, access
         self.state.hub = hub
+
+    def openapi(self) -> dict[str, Any]:
+        """Describe the interface, and the messages of the live connection, which OpenAPI has no place for."""
+        if not self.openapi_schema:
+            components = super().openapi()["components"]
+            components["schemas"] = dict(sorted((message_schemas() | components["schemas"]).items()))
+        return cast("dict[str, Any]", self.openapi_schema)
 
     def build_middleware_stack(self) -> ASGIApp:
         """Wrap everything in the gate; a route that the policy table does not name stops the start."""

@@ -140,7 +140,7 @@ def _dissolve(drawing: Drawing, arguments: Arguments) -> Made:
     id = _text(arguments, "use")
     place = drawing.positions.get(id)
     made = dissolve(drawing, id)
-    if place is not None:
+    if place is not None and not all(one in drawing.positions for one in made):
         _spread(drawing, made, (place.x, place.y))
     return f"dissolve {id}", made
 

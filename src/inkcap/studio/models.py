@@ -4,6 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from inkcap.studio.record_shapes import DrawingFile
+from inkcap.studio.record_shapes import Json as AnyJson
+
 Json = dict[str, Any]
 NAME = Field(min_length=1, max_length=200)
 
@@ -99,13 +102,6 @@ class Source(Told):
     source: str
 
 
-class Layout(Told):
-    """Places on the canvas."""
-
-    positions: dict[str, list[float]]
-    bends: dict[str, list[list[float]]]
-
-
 class Proposal(Told):
     """The connection that fits two capsules, and the others that could join them."""
 
@@ -126,7 +122,7 @@ class Past(Told):
 class State(Told):
     """A drawing as it was."""
 
-    document: Json
+    document: DrawingFile
 
 
 class Restore(Asked):
@@ -230,6 +226,53 @@ class PreviewRequest(Asked):
     name: str = Field(min_length=1, max_length=4096)
     options: dict[str, str] = Field(default_factory=dict[str, str])
     rows: int = Field(default=3, ge=0, le=20)
+    drawing: str | None = None
+    """The drawing that is to learn them; the answer then says whether it can."""
+
+
+class DataPart(Told):
+    """One input or target of data."""
+
+    name: str
+    shape: str
+    dtype: str
+    lowest: float
+    highest: float
+
+
+class DataPicture(Told):
+    """A sample as a picture: what it shows, and a PNG in base64."""
+
+    caption: str
+    png: str
+
+
+class DataOption(Told):
+    """How data may be read otherwise."""
+
+    name: str
+    default: str
+    help: str
+
+
+class DataPreview(Told):
+    """A look into data: what is in them, their first samples, and what is wrong with them in words."""
+
+    name: str
+    description: str
+    count: int | None
+    test_count: int
+    inputs: list[DataPart]
+    targets: list[DataPart]
+    class_counts: dict[str, dict[str, int]]
+    notes: list[str]
+    problem: str | None
+    misfit: str | None
+    """Why the drawing that was named cannot learn them."""
+    options: list[DataOption]
+    columns: list[str]
+    rows: list[list[str]]
+    pictures: list[DataPicture]
 
 
 class Uploaded(Told):
@@ -244,7 +287,7 @@ class RecipeField(Told):
 
     name: str
     kind: str
-    default: Any
+    default: AnyJson
     help: str
     minimum: float | None
     maximum: float | None

@@ -14,10 +14,13 @@ BESIDE = 40.0
 
 def paste(drawing: Drawing, text: str, at: tuple[float, float] | None) -> list[str]:
     """Add everything that a drawing's text holds, under new ids where the old are taken; give the vertices' ids."""
-    copied = from_text(text)
+    copied = from_text(text, expressions=drawing.arguments is not None)
     if copied.plain is not None:
         raise DrawingError("neurons in columns cannot be pasted; open that drawing by itself")
-    groups = _names(copied.groups, {id for id, g in drawing.groups.items() if copied.groups.get(id) != g})
+    others = {
+        id for id, g in drawing.groups.items() if id not in copied.groups or not g.means_the_same(copied.groups[id])
+    }
+    groups = _names(copied.groups, others)
     vertices = _names((*copied.capsules, *copied.uses), {*drawing.capsules, *drawing.uses})
     # A connection is called after its ends, so that it gets their new names where it had their old ones.
     wanted = {

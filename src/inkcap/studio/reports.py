@@ -91,6 +91,11 @@ def _inferred(attributes: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[
     }
 
 
+def _stated(record: Capsule | Connection) -> Mapping[str, Any]:
+    """Give what a record states; inside of a group that may be computed from arguments, so that it is told too."""
+    return {} if "." in record.id else record.attributes
+
+
 def _count(weights: Iterable[WeightRecord]) -> int:
     return sum(weight.structure.elements for weight in weights if weight.trainable and not weight.state)
 
@@ -103,7 +108,7 @@ def _capsule(capsule: CheckedCapsule, record: Capsule, connections: dict[str, di
         "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
         "parameter_count": _count(capsule.stored),
         "multiply_adds": sum(connections[id]["multiply_adds"] for id in capsule.incoming if id in connections),
-        "inferred": _inferred(capsule.attributes, record.attributes),
+        "inferred": _inferred(capsule.attributes, _stated(record)),
     }
     if capsule.ports:
         told["ports"] = {name: _told(structure) for name, structure in capsule.ports.items()}
@@ -119,7 +124,7 @@ def _connection(connection: CheckedConnection, record: Connection) -> dict[str, 
         "front_end": _told(connection.front_end),
         "parameters": _count(weights.values()),
         "multiply_adds": connection.multiply_adds,
-        "inferred": _inferred(connection.attributes, record.attributes),
+        "inferred": _inferred(connection.attributes, _stated(record)),
     }
 
 

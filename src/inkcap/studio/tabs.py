@@ -6,10 +6,10 @@ import asyncio
 import json
 import logging
 from contextlib import suppress
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from fastapi import WebSocket, WebSocketDisconnect
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from inkcap.drawing import Edit
 from inkcap.drawing.codec import decode
@@ -18,61 +18,13 @@ from inkcap.studio.commands import command_of
 from inkcap.studio.hub import Hub
 from inkcap.studio.ledger import Refused
 from inkcap.studio.live import Live, Tab
+from inkcap.studio.messages import MESSAGES, CommandMessage, EditMessage, FileAnswer, Hello, Ping
 
 log = logging.getLogger(__name__)
 
-LARGEST_NUMBER = 2**53
 GONE = 4404
 """The code with which a socket is closed whose drawing is not there."""
 BAD = 4400
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Hello(_Strict):
-    """The first message of a tab."""
-
-    type: Literal["hello"]
-    client: str = Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")
-    seen: int | None = None
-
-
-class EditMessage(_Strict):
-    """An edit that a tab has made."""
-
-    type: Literal["edit"]
-    number: int = Field(ge=1, le=LARGEST_NUMBER)
-    edit: dict[str, Any]
-    base: int | None = Field(default=None, ge=0)
-
-
-class CommandMessage(_Strict):
-    """A change that the server is to make."""
-
-    type: Literal["command"]
-    number: int = Field(ge=1, le=LARGEST_NUMBER)
-    command: str
-    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
-    base: int | None = Field(default=None, ge=0)
-
-
-class FileAnswer(_Strict):
-    """What to do about a file that was changed outside."""
-
-    type: Literal["accept-file", "keep-ours"]
-
-
-class Ping(_Strict):
-    """Asks whether anyone is there."""
-
-    type: Literal["ping"]
-
-
-MESSAGES: TypeAdapter[EditMessage | CommandMessage | FileAnswer | Ping] = TypeAdapter(
-    EditMessage | CommandMessage | FileAnswer | Ping
-)
 
 
 async def serve_tab(hub: Hub, id: str, socket: WebSocket) -> None:

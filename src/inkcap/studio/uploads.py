@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from inkcap.structures.errors import InkcapError
 
@@ -27,6 +27,14 @@ def checked_name(name: str, what: str = "name") -> str:
     if not NAME.fullmatch(name) or name.endswith((".", " ")):
         raise UploadError(f"{what}: {name[:60]!r} is no name for a file: use letters, digits, _ - . and at most 100")
     return name
+
+
+def check_inside(spec: str) -> None:
+    """Refuse a path, or one of several, that leads out of the workspace."""
+    for part in spec.split(","):
+        path = PurePath(part.strip())
+        if path.is_absolute() or ".." in path.parts or part.strip().startswith("~"):
+            raise UploadError(f"{part.strip()[:100]}: leads out of the workspace; put the data into it, or upload them")
 
 
 async def receive(workspace: Path, name: str, folder: str, body: AsyncIterator[bytes]) -> tuple[str, int]:
@@ -74,8 +82,11 @@ def own_data(workspace: Path) -> list[str]:
     if not folder.is_dir():
         return []
     found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    return [
+    names = [
         entry.relative_to(workspace).as_posix()
         for entry in found
         if entry.is_dir() or entry.name.lower().endswith((".csv", ".npz"))
     ]
+    there = {entry.name for entry in found if entry.is_file()}
+    pairs = [(name, name.replace("images", "labels").replace("idx3", "idx1")) for name in sorted(there)]
+    return names + [f"{FOLDER}/{images},{FOLDER}/{labels}" for images, labels in pairs if labels in there - {images}]

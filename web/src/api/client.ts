@@ -3,10 +3,13 @@
 import type {
   Attributes,
   Catalogue,
+  DataPreview,
   DataSet,
   DrawingFile,
   HistoryRow,
+  Layout,
   Mathematics,
+  PreviewRequest,
   RecipeFields,
   RunDetail,
   RunRow,
@@ -23,11 +26,15 @@ export class Refused extends Error {
   }
 }
 
-async function request<T>(path: string, body?: unknown): Promise<T> {
+async function request<T>(path: string, body?: unknown, type = "application/json"): Promise<T> {
   const init: RequestInit =
     body === undefined
       ? {}
-      : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+      : {
+          method: "POST",
+          headers: { "Content-Type": type },
+          body: body instanceof Blob ? body : JSON.stringify(body),
+        };
   let answer: Response;
   try {
     answer = await fetch(`/api${path}`, init);
@@ -62,6 +69,7 @@ export const api = {
   duplicate: (id: string) => request<{ id: string }>(`${of(id)}/duplicate`, {}),
   remove: (id: string) => request<{ undo: string }>(`${of(id)}/delete`, {}),
   undelete: (undo: string) => request<unknown>("/undelete", { undo }),
+  layout: (id: string, group = "") => request<Layout>(`${of(id)}/layout?group=${encodeURIComponent(group)}`),
   code: (id: string) => request<{ source: string }>(`${of(id)}/code`),
   history: (id: string) => request<HistoryRow[]>(`${of(id)}/history`),
   at: (id: string, seq: number) => request<{ document: DrawingFile }>(`${of(id)}/at/${seq}`),
@@ -69,8 +77,11 @@ export const api = {
   mathematics: (id: string, item: string) => request<Mathematics>(`${of(id)}/mathematics/${encodeURIComponent(item)}`),
   expand: (id: string) => request<{ id: string }>(`${of(id)}/expand`),
   data: () => request<DataSet[]>("/data"),
+  preview: (asked: PreviewRequest) => request<DataPreview>("/data/preview", asked),
+  upload: (name: string, file: Blob) =>
+    request<{ name: string }>(`/data/upload?name=${encodeURIComponent(name)}`, file, "application/octet-stream"),
   fields: () => request<RecipeFields>("/recipes/fields"),
-  train: (id: string, data: string, recipe: Attributes) =>
+  train: (id: string, data: string | { name: string; options: Record<string, string> }, recipe: Attributes) =>
     request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
   runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
   run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
@@ -81,7 +92,7 @@ export const link = {
   zooPicture: (name: string, dark: boolean) =>
     `/api/zoo/${encodeURIComponent(name)}/picture.svg${dark ? "?dark=1" : ""}`,
   picture: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.svg${dark ? "?dark=1" : ""}`,
-  png: (id: string) => `/api/drawings/${encodeURIComponent(id)}/picture.png`,
+  png: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.png${dark ? "?dark=1" : ""}`,
   file: (id: string) => `/api/drawings/${encodeURIComponent(id)}/file`,
   live: (id: string) =>
     `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/drawings/${encodeURIComponent(id)}/live`,

@@ -2,10 +2,12 @@ import { type DragEvent, type SyntheticEvent, useCallback, useEffect, useState }
 import { api, link } from "../api/client";
 import type { Listed, Workspace, ZooEntry } from "../api/types";
 import { grouped, shortNumber } from "../model/findings";
+import { RenameDialog } from "../panels/FileMenu";
 import { Logo } from "../panels/Logo";
 import { Menu } from "../panels/TopBar";
+import { deleteDrawing, duplicateDrawing, freshTitle, openFiles } from "./files";
 import { toggleLanguage, toggleTheme } from "./preferences";
-import { attempt, say } from "./session";
+import { attempt } from "./session";
 import { useStudio } from "./store";
 import { words } from "./words";
 
@@ -16,31 +18,12 @@ async function create(body: { name: string; zoo?: string; text?: string }, guide
   location.hash = `#/drawing/${made.id}`;
 }
 
-const freshTitle = (stem: string, drawings: Listed[]) => {
-  const taken = new Set(drawings.map((one) => one.name));
-  let name = stem;
-  for (let n = 2; taken.has(name); n++) name = `${stem} ${n}`;
-  return name;
-};
-
 function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => void }) {
   const word = words(useStudio((s) => s.language));
   const dark = useStudio((s) => s.theme === "dark");
-  const rename = async () => {
-    const name = window.prompt(word.rename, drawing.name);
-    if (name?.trim() && (await attempt(api.rename(drawing.id, name.trim()))) !== undefined) onChange();
-  };
+  const [renaming, setRenaming] = useState(false);
   const duplicate = async () => {
-    if (await attempt(api.duplicate(drawing.id))) onChange();
-  };
-  const remove = async () => {
-    const gone = await attempt(api.remove(drawing.id));
-    if (!gone) return;
-    onChange();
-    say(`${drawing.name} ${word.deleted}`, false, {
-      label: word.undone,
-      run: () => void attempt(api.undelete(gone.undo)).then(onChange),
-    });
+    if (await duplicateDrawing(drawing.id)) onChange();
   };
   return (
     <article className="tile">
@@ -69,16 +52,31 @@ function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => v
         }
         className="tile-menu"
       >
-        <button type="button" role="menuitem" onClick={() => void rename()}>
+        <button type="button" role="menuitem" onClick={() => setRenaming(true)}>
           {word.rename}
         </button>
         <button type="button" role="menuitem" onClick={() => void duplicate()}>
           {word.duplicate}
         </button>
-        <button type="button" role="menuitem" className="danger" onClick={() => void remove()}>
+        <button
+          type="button"
+          role="menuitem"
+          className="danger"
+          onClick={() => void deleteDrawing(drawing.id, drawing.name, onChange)}
+        >
           {word.remove}
         </button>
       </Menu>
+      {renaming && (
+        <RenameDialog
+          id={drawing.id}
+          name={drawing.name}
+          onClose={(renamed) => {
+            setRenaming(false);
+            if (renamed) onChange();
+          }}
+        />
+      )}
     </article>
   );
 }
@@ -114,7 +112,7 @@ function ZooTile({ entry, taken }: { entry: ZooEntry; taken: Listed[] }) {
         <h3>{title}</h3>
         <p>
           {entry.parameters ? `${shortNumber(entry.parameters)} ${word.parameters}` : ""}
-          {entry.kind ? ` · ${entry.kind}` : ""}
+          {entry.kind ? ` · ${entry.kind === "layered" ? word.layered : word.skip}` : ""}
         </p>
       </button>
     </article>
@@ -169,17 +167,13 @@ export function Start() {
   const sorted = [...drawings].sort(
     (a, b) => (recent.get(a.id) ?? 1e6) - (recent.get(b.id) ?? 1e6) || b.modified.localeCompare(a.modified),
   );
-  const drop = async (event: DragEvent) => {
+  const drop = (event: DragEvent) => {
     event.preventDefault();
-    for (const file of event.dataTransfer.files)
-      await create({
-        name: freshTitle(file.name.replace(/(\.inkcap)?\.json$/, ""), drawings),
-        text: await file.text(),
-      });
+    void openFiles(event.dataTransfer.files);
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a file may be dropped anywhere; the buttons do the same
-    <div className="start" onDragOver={(event) => event.preventDefault()} onDrop={(event) => void drop(event)}>
+    <div className="start" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <header id="top">
         <span className="logo">
           <Logo />

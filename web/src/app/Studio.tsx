@@ -3,6 +3,7 @@ import "@xyflow/react/dist/style.css";
 import { lazy, Suspense, useEffect } from "react";
 import { Canvas } from "../canvas/Canvas";
 import { Dialogs } from "../panels/Dialogs";
+import { FileDialogs } from "../panels/FileMenu";
 import { Guide } from "../panels/Guide";
 import { Inspector } from "../panels/Inspector";
 import { Palette } from "../panels/Palette";
@@ -102,6 +103,7 @@ export function Studio({ id }: { id: string }) {
       </div>
       <QuickBox />
       <Dialogs />
+      <FileDialogs />
       <Guide />
       <ViewKeys />
       <Follow />

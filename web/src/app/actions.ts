@@ -1,5 +1,6 @@
 /** What a person can do to the drawing, whichever way: mouse, keys, menus and panels all come here. */
 
+import { api } from "../api/client";
 import type { Attributes, Edit, Patch, Point } from "../api/types";
 import {
   addCapsule,
@@ -31,13 +32,12 @@ export function select(ids: Iterable<string>): void {
 
 /** Places of what has none yet go into the same edit, so that nothing jumps when one thing is placed by hand. */
 function pinned(edit: Edit): Edit {
-  const { drawing, places, scope } = state();
-  if (scope.length) return { ...edit, patches: edit.patches.filter((p) => !("put" in p && p.put === "position")) };
+  const { scene, places } = state();
   const placing = new Set(edit.patches.flatMap((p) => ("put" in p && p.put === "position" ? [p.id] : [])));
   const going = new Set(edit.patches.flatMap((p) => ("remove" in p ? [p.id] : [])));
   const pins: Patch[] = [];
   for (const [id, at] of places)
-    if (!drawing.position.has(id) && !placing.has(id) && !going.has(id)) pins.push(putPosition(id, at));
+    if (!scene.position.has(id) && !placing.has(id) && !going.has(id)) pins.push(putPosition(id, at));
   return { ...edit, patches: [...edit.patches, ...pins] };
 }
 
@@ -95,6 +95,8 @@ export function addNote(at: Point | null): void {
     }),
   );
   select([id]);
+  // It is there to be written.
+  setTimeout(() => document.querySelector<HTMLTextAreaElement>("#inspector textarea")?.select(), 40);
 }
 
 export function connect(back: string, front: string, symbol?: string): void {
@@ -125,7 +127,7 @@ export function removeSelected(): void {
 }
 
 export function move(places: ReadonlyMap<string, Point>): void {
-  if (places.size && !state().scope.length) perform(pinned(moveThings(places)));
+  if (places.size) perform(pinned(moveThings(places)));
 }
 
 export function nudge(dx: number, dy: number): void {
@@ -198,13 +200,30 @@ export function dissolve(): void {
   for (const id of selection) if (scene.use.has(id)) command("dissolve", { use: id });
 }
 
+/** Open a use of a group: its first copy, which others can be chosen instead of. */
 export function openGroup(use: string): void {
-  const { scene, scope } = state();
-  const group = scene.use.get(use)?.group;
-  if (!group) return;
+  const { id, scene, scope, drawing } = state();
+  const group = drawing.group.get(scene.use.get(use)?.group ?? "");
+  if (!group || !id) return;
   useStudio.setState({ selection: new Set() });
-  refresh({ scope: [...scope, group] });
+  refresh({ scope: [...scope, { use, copy: 0 }] });
   setTimeout(() => showAll?.(), 30);
+  const placed = [...(group.capsules ?? []), ...(group.uses ?? [])].every((one) => group.positions?.[one.id]);
+  if (placed || state().layouts[group.id]) return;
+  // Without the server's layout the simple one stays.
+  void api.layout(id, group.id).then(
+    (found) => {
+      if (state().id !== id) return;
+      refresh({ layouts: { ...state().layouts, [group.id]: found } });
+      showAll?.();
+    },
+    () => undefined,
+  );
+}
+
+/** Look at another copy of an opened use. */
+export function chooseCopy(depth: number, copy: number): void {
+  refresh({ scope: state().scope.map((one, i) => (i === depth ? { ...one, copy } : one)) });
 }
 
 export function leaveTo(depth: number): void {

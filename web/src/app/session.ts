@@ -2,6 +2,7 @@
 
 import { api, link, Refused } from "../api/client";
 import type { Attributes, Edit } from "../api/types";
+import { abandoned, bring } from "../model/courier";
 import { EMPTY, foldIntoGroup } from "../model/drawing";
 import { mergeReport } from "../model/findings";
 import { identify, remember } from "../model/identity";
@@ -11,6 +12,7 @@ import { Outbox } from "../model/outbox";
 import { type Notice, refresh, useStudio } from "./store";
 
 let live: Live | null = null;
+const couriers: Live[] = [];
 const waiting = new Map<number, (edit: Edit, made: string[]) => void>();
 
 export function say(text: string, bad = false, action?: Notice["action"]): void {
@@ -30,9 +32,10 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
 export async function openDrawing(id: string): Promise<void> {
   closeDrawing();
   const outbox = await Outbox.open().catch(() => null);
-  const self = await identify(id, (await outbox?.left(id).catch(() => [])) ?? []);
+  const left = (await outbox?.left(id).catch(() => [])) ?? [];
+  const self = await identify(id, left);
   useStudio.setState({ id, report: null, selection: new Set(), status: "connecting" });
-  refresh({ drawing: EMPTY, layout: null, scope: [] });
+  refresh({ drawing: EMPTY, layout: null, layouts: {}, scope: [] });
   const mirror = new Mirror(self.client, self.pending, self.next);
   const mine = new Live(
     mirror,
@@ -64,9 +67,23 @@ export async function openDrawing(id: string): Promise<void> {
   );
   live = mine;
   mine.start();
+  for (const orphan of await abandoned(left, self.client)) {
+    if (live !== mine) return;
+    const forget = (number: number) => void outbox?.forget(id, orphan.client, number).catch(() => undefined);
+    const keeper = { keep: () => undefined, forget };
+    couriers.push(
+      bring(
+        orphan,
+        () => new WebSocket(link.live(id)) as unknown as Socket,
+        keeper,
+        (why) => say(why, true),
+      ),
+    );
+  }
 }
 
 export function closeDrawing(): void {
+  for (const courier of couriers.splice(0)) courier.stop();
   live?.stop();
   live = null;
   waiting.clear();
@@ -76,15 +93,23 @@ export function closeDrawing(): void {
 /** Make an edit of what the canvas shows; inside a group it changes the group. */
 export function perform(edit: Edit | undefined): void {
   if (!edit?.patches.length || !live) return;
-  const { drawing, scope } = useStudio.getState();
-  const group = drawing.group.get(scope.at(-1) ?? "");
+  const { drawing, levels } = useStudio.getState();
+  const group = levels.at(-1)?.group;
   live.edit(group ? foldIntoGroup(drawing, group, edit) : edit);
 }
+
+/** Make an edit of the drawing itself, whatever the canvas shows: of a group's record, for one. */
+export function performOutside(edit: Edit): void {
+  live?.edit(edit);
+}
+
+/** Commands that mean the whole drawing, whatever group is open. */
+const WHOLE = new Set(["undo", "redo", "fix"]);
 
 /** Let the server run a command; ``then`` gets the edit that it made. */
 export function command(name: string, given: Attributes = {}, then?: (edit: Edit, made: string[]) => void): void {
   if (!live) return;
-  const inside = useStudio.getState().scope.at(-1);
+  const inside = WHOLE.has(name) ? undefined : useStudio.getState().levels.at(-1)?.group.id;
   const number = live.command(name, inside ? { ...given, inside } : given);
   if (then) waiting.set(number, then);
 }

@@ -39,6 +39,7 @@ export const KEYS = [
   },
   { keys: "Alt + arrows", en: "move what is selected", zh: "移动所选对象" },
   { keys: "Shift + arrows", en: "select more", zh: "扩大选择" },
+  { keys: "Shift + drag", en: "select what a rubber band surrounds", zh: "框选" },
   { keys: "Delete", en: "delete", zh: "删除" },
   { keys: "Ctrl Z / Ctrl Shift Z", en: "undo / redo", zh: "撤销 / 重做" },
   { keys: "Ctrl C / X / V / D", en: "copy / cut / paste / duplicate", zh: "复制 / 剪切 / 粘贴 / 再制" },

@@ -6,6 +6,7 @@ import type { Theme } from "../glyphs/forms";
 import { type Drawing, EMPTY, inside, vertices } from "../model/drawing";
 import type { Status } from "../model/live";
 import { simpleLayout } from "../model/sorting";
+import { type Level, levelsOf, type Opened } from "../model/within";
 import type { Language } from "./words";
 
 export interface QuickAdd {
@@ -27,18 +28,26 @@ export interface StudioState {
   catalogue: Catalogue | null;
   id: string | null;
   drawing: Drawing;
-  /** Groups that are opened, outermost first. */
-  scope: string[];
+  /** Uses of groups that are opened, outermost first. */
+  scope: Opened[];
+  /** The opened uses with their groups. */
+  levels: Level[];
+  /** What stands before the ids of the scene in the report. */
+  path: string;
   /** What the canvas shows: the drawing, or the inside of the innermost open group. */
   scene: Drawing;
   places: ReadonlyMap<string, Point>;
   report: Report | null;
   layout: Layout | null;
+  /** The server's layouts of groups that were opened, by their names. */
+  layouts: Readonly<Record<string, Layout>>;
+  /** The layout of what the canvas shows. */
+  sceneLayout: Layout | null;
   status: Status;
   clients: number;
   selection: ReadonlySet<string>;
   quickAdd: QuickAdd | null;
-  dialog: "keys" | "history" | "code" | null;
+  dialog: "keys" | "history" | "code" | "rename" | null;
   dock: boolean;
   notice: Notice | null;
   outside: Edit | null;
@@ -64,10 +73,14 @@ export const useStudio = create<StudioState>(() => ({
   id: null,
   drawing: EMPTY,
   scope: [],
+  levels: [],
+  path: "",
   scene: EMPTY,
   places: new Map(),
   report: null,
   layout: null,
+  layouts: {},
+  sceneLayout: null,
   status: "connecting",
   clients: 1,
   selection: new Set(),
@@ -84,17 +97,19 @@ export const useStudio = create<StudioState>(() => ({
 }));
 
 /** Take a new drawing, layout or scope, and find what the canvas shows and where it lies. */
-export function refresh(change: Partial<Pick<StudioState, "drawing" | "layout" | "scope">>): void {
+export function refresh(change: Partial<Pick<StudioState, "drawing" | "layout" | "layouts" | "scope">>): void {
   useStudio.setState((state) => {
-    const { drawing, layout } = { ...state, ...change };
-    const scope = (change.scope ?? state.scope).filter((id) => drawing.group.has(id));
-    const group = drawing.group.get(scope.at(-1) ?? "");
+    const { drawing, layout, layouts } = { ...state, ...change };
+    const levels = levelsOf(drawing, change.scope ?? state.scope);
+    const scope = levels.map(({ use, copy }) => ({ use, copy }));
+    const { group, path = "" } = levels.at(-1) ?? {};
     const scene = group ? inside(drawing, group) : drawing;
-    const places = group ? simpleLayout(scene) : placed(drawing, layout);
+    const sceneLayout = group ? (layouts[group.id] ?? null) : layout;
+    const places = placed(scene, sceneLayout);
     const there = (id: string) =>
       scene.capsule.has(id) || scene.use.has(id) || scene.connection.has(id) || scene.note.has(id);
     const selection = [...state.selection].every(there) ? state.selection : new Set([...state.selection].filter(there));
-    return { ...change, scope, scene, places, selection };
+    return { ...change, scope, levels, path, scene, sceneLayout, places, selection };
   });
 }
 

@@ -16,6 +16,7 @@ import {
 import { type DragEvent, type MouseEvent, useCallback, useEffect, useMemo, useState } from "react";
 import type { Point } from "../api/types";
 import { add, addUse, connect, move, onFit, openGroup, select } from "../app/actions";
+import { openFiles } from "../app/files";
 import { useStudio } from "../app/store";
 import { colours } from "../glyphs/forms";
 import { capsuleSymbol } from "../model/compose";
@@ -24,6 +25,7 @@ import { FACE_TYPE, readFace } from "../panels/faces";
 import { EmptyCanvas } from "./EmptyCanvas";
 import { PaintedVertices, useCrowded } from "./PaintedVertices";
 import { anchor, boundsOf, edgesOf, formOf, nodesOf } from "./scene";
+import { GuideLines, useSnapping } from "./snapping";
 import { CapsuleNode, NoteNode, UseNode } from "./VertexNode";
 import { Arrowheads, DrawnLine, Wire } from "./Wire";
 import { ZoomBar } from "./ZoomBar";
@@ -51,13 +53,14 @@ export function Canvas() {
   const selection = useStudio((s) => s.selection);
   const catalogue = useStudio((s) => s.catalogue);
   const report = useStudio((s) => s.report);
+  const path = useStudio((s) => s.path);
   const theme = useStudio((s) => s.theme);
   const flow = useReactFlow();
   const size = useStoreApi();
   const crowded = useCrowded();
   const drawn = useMemo(
-    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report)),
-    [crowded, scene, places, selection, catalogue, report],
+    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report, path)),
+    [crowded, scene, places, selection, catalogue, report, path],
   );
   const edges = useMemo(
     () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue)),
@@ -86,27 +89,33 @@ export function Canvas() {
     return () => onFit(null);
   }, [flow, size]);
 
-  const onNodesChange = useCallback((changes: NodeChange[]) => {
-    takeSelection(changes);
-    setNodes((now) =>
-      applyNodeChanges(
-        changes.filter((c) => c.type === "position" || c.type === "dimensions"),
-        now,
-      ),
-    );
-  }, []);
+  const { guides, snap, release } = useSnapping();
+  const onNodesChange = useCallback(
+    (changes: NodeChange[]) => {
+      takeSelection(changes);
+      const placed = changes.filter((c) => c.type === "position" || c.type === "dimensions");
+      const after = snap(placed, size.getState().transform[2]);
+      setNodes((now) => applyNodeChanges(after, now));
+    },
+    [snap, size],
+  );
 
-  const commitMove = useCallback((_: unknown, __: Node | Node[], moved?: Node[]) => {
-    const { scene: now, places: before } = useStudio.getState();
-    const after = new Map<string, Point>();
-    for (const node of moved ?? []) {
-      const vertex = vertexOf(now, node.id);
-      const at: Point = vertex ? anchor(formOf(vertex), node.position) : [node.position.x + 90, node.position.y + 20];
-      const old = before.get(node.id);
-      if (!old || Math.hypot(old[0] - at[0], old[1] - at[1]) > 0.5) after.set(node.id, at);
-    }
-    move(after);
-  }, []);
+  const commitMove = useCallback(
+    (_: unknown, __: Node | Node[], moved?: Node[]) => {
+      const { scene: now, places: before } = useStudio.getState();
+      const after = new Map<string, Point>();
+      const [dx, dy] = release();
+      for (const node of moved ?? []) {
+        const vertex = vertexOf(now, node.id);
+        const [x, y] = vertex ? anchor(formOf(vertex), node.position) : [node.position.x + 90, node.position.y + 20];
+        const at: Point = [x + dx, y + dy];
+        const old = before.get(node.id);
+        if (!old || Math.hypot(old[0] - at[0], old[1] - at[1]) > 0.5) after.set(node.id, at);
+      }
+      move(after);
+    },
+    [release],
+  );
 
   const place = useCallback(
     (event: { clientX: number; clientY: number }): Point => {
@@ -141,6 +150,11 @@ export function Canvas() {
 
   const onDrop = useCallback(
     (event: DragEvent) => {
+      if (event.dataTransfer.files.length) {
+        event.preventDefault();
+        void openFiles(event.dataTransfer.files);
+        return;
+      }
       const text = event.dataTransfer.getData(FACE_TYPE);
       if (!text || !catalogue) return;
       event.preventDefault();
@@ -181,7 +195,10 @@ export function Canvas() {
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
         onNodesChange={onNodesChange}
-        onEdgesChange={takeSelection}
+        // The rubber band means what it surrounds; lines come along with their ends.
+        onEdgesChange={(changes) => size.getState().userSelectionActive || takeSelection(changes)}
+        // What is selected is dragged by any of its parts; a sheet above them would only hide them.
+        onSelectionEnd={() => size.setState({ nodesSelectionActive: false })}
         onNodeDragStop={commitMove}
         onSelectionDragStop={(event, moved) => commitMove(event, moved, moved)}
         onNodeDoubleClick={(_, node) => node.type === "use" && openGroup(node.id)}
@@ -198,8 +215,6 @@ export function Canvas() {
         selectionKeyCode="Shift"
         multiSelectionKeyCode={["Meta", "Control", "Shift"]}
         zoomOnDoubleClick={false}
-        snapToGrid
-        snapGrid={[5, 5]}
         minZoom={0.03}
         maxZoom={3}
         defaultViewport={{ x: 420, y: 380, zoom: 1 }}
@@ -211,6 +226,7 @@ export function Canvas() {
         {places.size > 12 && !crowded && (
           <MiniMap pannable zoomable nodeColor={tint} nodeBorderRadius={10} ariaLabel="minimap" />
         )}
+        <GuideLines guides={guides} />
         <ZoomBar />
       </ReactFlow>
       {empty && <EmptyCanvas />}
@@ -219,7 +235,7 @@ export function Canvas() {
 }
 
 function allow(event: DragEvent): void {
-  if (event.dataTransfer.types.includes(FACE_TYPE)) {
+  if (event.dataTransfer.types.some((type) => type === FACE_TYPE || type === "Files")) {
     event.preventDefault();
     event.dataTransfer.dropEffect = "copy";
   }

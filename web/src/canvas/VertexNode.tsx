@@ -2,10 +2,12 @@ import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
 import type { Capsule, Use } from "../api/types";
 import { useStudio } from "../app/store";
+import { words } from "../app/words";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { CapsuleGlyph } from "../glyphs/Glyphs";
 import { capsuleSymbol } from "../model/compose";
-import { findingsOf, structureText } from "../model/findings";
+import { structureText } from "../model/findings";
+import { capsuleAt, findingsAt, outputAt } from "../model/within";
 import { FlawMark } from "./FlawMark";
 
 /** The places where lines start and end: the right edge gives, all of the front sheet takes. */
@@ -57,10 +59,10 @@ export function capsuleTitle(
 export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
   const catalogue = useStudio((s) => s.catalogue);
   const capsule = useStudio((s) => s.scene.capsule.get(id));
-  const output = useStudio((s) => structureText(s.report?.structures.capsules[inner(s.scope, id)]?.output));
-  const named = useStudio((s) => s.report?.structures.capsules[inner(s.scope, id)]?.title);
+  const output = useStudio((s) => structureText(outputAt(s, id)));
+  const named = useStudio((s) => capsuleAt(s, id)?.title);
   const theme = useStudio((s) => s.theme);
-  const findings = useStudio((s) => (s.scope.length ? NONE : findingsOf(s.report, id)));
+  const findings = useStudio((s) => findingsAt(s, id));
   const symbol = catalogue && capsule ? capsuleSymbol(catalogue, capsule.symbol) : undefined;
   if (!capsule) return null;
   const form = FORMS[shapeOf(capsule.rank)];
@@ -81,14 +83,12 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
   );
 });
 
-const NONE: ReturnType<typeof findingsOf> = [];
-const inner = (scope: string[], id: string) => (scope.length ? `${scope.at(-1)}/${id}` : id);
-
 export const UseNode = memo(function UseNode({ id }: NodeProps) {
   const use = useStudio((s) => s.scene.use.get(id)) as Use | undefined;
   const group = useStudio((s) => s.scene.group.get(use?.group ?? ""));
-  const output = useStudio((s) => structureText(s.report?.structures.uses?.[id]?.output));
-  const findings = useStudio((s) => findingsOf(s.report, id));
+  const output = useStudio((s) => structureText(outputAt(s, id)));
+  const findings = useStudio((s) => findingsAt(s, id));
+  const word = words(useStudio((s) => s.language));
   if (!use) return null;
   const form = FORMS.group;
   const count = (group?.capsules?.length ?? 0) + (group?.uses?.length ?? 0);
@@ -96,7 +96,9 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
     <>
       <div className="group-box">
         <strong>{group?.label || use.group}</strong>
-        <small>{count} capsules</small>
+        <small>
+          {count} {word.capsules}
+        </small>
         {(use.repeat ?? 1) > 1 && <em>×{use.repeat}</em>}
       </div>
       <FlawMark findings={findings} below={form.halfHeight * 2 + 76} />

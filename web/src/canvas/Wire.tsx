@@ -1,19 +1,19 @@
 import { type ConnectionLineComponentProps, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
 import { memo, useMemo } from "react";
-import type { Connection, Point, Value } from "../api/types";
+import type { Attributes, Connection, Point, Value } from "../api/types";
 import { useStudio } from "../app/store";
 import { Sign } from "../glyphs/Glyphs";
 import { connectionSymbol, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
-import { findingsOf } from "../model/findings";
+import { findingsAt } from "../model/within";
 import { FlawMark } from "./FlawMark";
 import { liftOver, route, straight } from "./geometry";
 
 const NO_BENDS: Point[] = [];
 
 /** What a line says about itself: its kernels or its weight. */
-export function wireText(connection: Connection, weight: string | undefined): string {
-  const { kernels, kernel } = connection.attributes ?? {};
+export function wireText(connection: Connection, weight: string | undefined, computed: Attributes = {}): string {
+  const { kernels, kernel } = { ...connection.attributes, ...computed };
   if (kernel !== undefined && kernel !== null) return `${kernels ? `${kernels}@` : ""}${sides(kernel)}`;
   return weight ?? "";
 }
@@ -22,9 +22,9 @@ const sides = (value: Value): string => (Array.isArray(value) ? value.join("×")
 
 /** Bends hold while both ends lie as the layout put them, wherever the whole was moved to. */
 function useBends(id: string, source: string, target: string): Point[] {
-  const bends = useStudio((s) => (s.scope.length ? undefined : s.layout?.bends?.[id]));
+  const bends = useStudio((s) => s.sceneLayout?.bends?.[id]);
   const moved = useStudio((s) => {
-    const [a, b] = [source, target].map((end) => [s.layout?.positions[end], s.places.get(end)] as const);
+    const [a, b] = [source, target].map((end) => [s.sceneLayout?.positions[end], s.places.get(end)] as const);
     if (!a?.[0] || !a[1] || !b?.[0] || !b[1]) return "";
     const [dx, dy] = [a[1][0] - a[0][0], a[1][1] - a[0][1]];
     const alike = Math.abs(b[1][0] - b[0][0] - dx) < 1 && Math.abs(b[1][1] - b[0][1] - dy) < 1;
@@ -64,8 +64,14 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const symbol = useStudio((s) =>
     s.catalogue && connection ? connectionSymbol(s.catalogue, connection.symbol) : undefined,
   );
-  const weight = useStudio((s) => s.report?.structures.connections[id]?.weight_text);
-  const findings = useStudio((s) => findingsOf(s.report, id));
+  const weight = useStudio((s) => s.report?.structures.connections[`${s.path}${id}`]?.weight_text);
+  // Inside of a group the report tells what expressions come to in the copy that is open.
+  const computed = useStudio((s) =>
+    s.path && connection?.attributes?.kernel !== undefined
+      ? s.report?.structures.connections[`${s.path}${id}`]?.inferred
+      : undefined,
+  );
+  const findings = useStudio((s) => findingsAt(s, id));
   const bends = useBends(id, source, target);
   const lift = useStudio((s) => {
     const [a, b] = [s.places.get(source), s.places.get(target)];
@@ -82,7 +88,7 @@ export const Wire = memo(function Wire(props: EdgeProps) {
       ? route(from, to, NO_BENDS, 46 + 40 * parallel)
       : route(from, to, bends, bends.length ? 0 : lift);
   const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
-  const text = wireText(connection, weight);
+  const text = wireText(connection, weight, computed);
   return (
     <>
       <g className={`wire-line ${tone} ${fine ? "fine" : ""}`}>

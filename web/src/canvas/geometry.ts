@@ -81,3 +81,11 @@ export function liftOver(back: Point, front: Point, others: Iterable<Point>): nu
       return 70 + Math.min((high - low) * 0.12, 90);
   return 0;
 }
+
+/** The line that is nearest to a place among those of things that lie still, or none within reach. */
+export function nearestLine(at: number, lines: Iterable<number>, reach: number): number | null {
+  let best: number | null = null;
+  for (const line of lines)
+    if (Math.abs(line - at) <= reach && (best === null || Math.abs(line - at) < Math.abs(best - at))) best = line;
+  return best;
+}

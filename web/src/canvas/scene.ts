@@ -5,7 +5,8 @@ import type { Catalogue, Connection, Point, Report } from "../api/types";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { connectionSymbol } from "../model/compose";
 import { type Drawing, isUse, type Vertex, vertices } from "../model/drawing";
-import { findingsOf, structureText } from "../model/findings";
+import { structureText } from "../model/findings";
+import { findingsAt, outputAt, type Sight } from "../model/within";
 import { capsuleTitle } from "./VertexNode";
 
 export const formOf = (vertex: Vertex): Form => FORMS[isUse(vertex) ? "group" : shapeOf(vertex.rank)];
@@ -35,6 +36,7 @@ export function nodesOf(
   selection: ReadonlySet<string>,
   catalogue: Catalogue | null,
   report: Report | null,
+  path = "",
 ): Node[] {
   const entering = new Map<string, Connection[]>();
   for (const connection of drawing.connection.values()) {
@@ -53,7 +55,7 @@ export function nodesOf(
       width,
       height,
       selected: selection.has(vertex.id),
-      ariaLabel: spoken(vertex, entering.get(vertex.id) ?? [], catalogue, report),
+      ariaLabel: spoken(vertex, entering.get(vertex.id) ?? [], catalogue, { report, scene: drawing, path }),
     };
   });
   for (const note of drawing.note.values()) {
@@ -72,15 +74,13 @@ export function nodesOf(
 }
 
 /** What a screen reader says of a vertex. */
-function spoken(vertex: Vertex, enters: Connection[], catalogue: Catalogue | null, report: Report | null): string {
+function spoken(vertex: Vertex, enters: Connection[], catalogue: Catalogue | null, sight: Sight): string {
   const by = enters.map(
     (c) => `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} from ${c.back}`,
   );
   const title = isUse(vertex) ? `group ${vertex.group}` : capsuleTitle(catalogue, vertex);
-  const output = isUse(vertex)
-    ? report?.structures.uses?.[vertex.id]?.output
-    : report?.structures.capsules[vertex.id]?.output;
-  const flaws = findingsOf(report, vertex.id).map((one) => one.message);
+  const output = outputAt(sight, vertex.id);
+  const flaws = findingsAt(sight, vertex.id).map((one) => one.message);
   return [vertex.label || vertex.id, title, structureText(output), ...by, ...flaws].filter(Boolean).join(", ");
 }
 

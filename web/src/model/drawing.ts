@@ -97,6 +97,7 @@ export function inside(drawing: Drawing, group: Group): Drawing {
   if (group.capsules) file.capsules = group.capsules;
   if (group.connections) file.connections = group.connections;
   if (group.uses) file.uses = group.uses;
+  if (group.positions) file.positions = group.positions;
   return { ...fromFile(file), group: drawing.group };
 }
 
@@ -108,9 +109,20 @@ export function foldIntoGroup(drawing: Drawing, group: Group, edit: Edit): Edit 
     capsules: [...after.capsule.values()],
     connections: [...after.connection.values()],
     uses: [...after.use.values()],
+    positions: Object.fromEntries(after.position),
   };
+  const there = (id: string) => after.capsule.has(id) || after.use.has(id);
+  // A port whose capsule is gone is no port.
+  for (const ports of ["inputs", "outputs"] as const)
+    if (group[ports]) record[ports] = Object.fromEntries(Object.entries(group[ports]).filter(([, id]) => there(id)));
   return { label: `${edit.label} in ${group.id}`, patches: [{ put: "group", id: group.id, record }] };
 }
+
+/** Every use of a group, in the drawing and inside of other groups. */
+export const usesOf = (drawing: Drawing, group: string): Use[] =>
+  [...drawing.use.values(), ...[...drawing.group.values()].flatMap((one) => one.uses ?? [])].filter(
+    (use) => use.group === group,
+  );
 
 /** The selected part as a drawing file's text: what copy puts on the clipboard and paste reads. */
 export function excerpt(drawing: Drawing, ids: ReadonlySet<string>, where: ReadonlyMap<string, Point>): DrawingFile {
@@ -144,4 +156,15 @@ function groupsOf(drawing: Drawing, uses: Use[]): Group[] {
     look.push(...(group.uses ?? []));
   }
   return [...found.values()].reverse();
+}
+
+/** The name that a drawing file states, or that of the file itself. */
+export function titleOf(file: string, text: string): string {
+  const stem = file.replace(/(\.inkcap)?\.json$/i, "") || "drawing";
+  try {
+    const { name } = JSON.parse(text) as { name?: unknown };
+    return typeof name === "string" && name.trim() ? name.trim() : stem;
+  } catch {
+    return stem;
+  }
 }

@@ -16,15 +16,20 @@ function byId(report: Report): Map<string, Finding[]> {
   const made = new Map<string, Finding[]>();
   report.diagnostics.forEach((diagnostic, i) => {
     const finding = { ...diagnostic, index: diagnostic.index ?? i };
-    for (const id of new Set(diagnostic.where.flatMap((where) => [where, outermost(where)])))
+    for (const id of new Set(diagnostic.where.flatMap((where) => [where, ...above(where)])))
       made.set(id, [...(made.get(id) ?? []), finding]);
   });
   kept.set(report, made);
   return made;
 }
 
-/** A thing inside the use of a group is marked on the use: ``block/b`` on ``block``. */
-const outermost = (where: string): string => where.split(/[/.:]/, 1)[0] ?? where;
+/** A thing inside the use of a group is marked on every use around it: ``stage.0.block.b`` on ``stage`` too. */
+function above(where: string): string[] {
+  const parts = where.split(".");
+  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("."));
+}
+
+const outermost = (where: string): string => where.split(".", 1)[0] ?? where;
 
 export function findingsOf(report: Report | null, id: string): readonly Finding[] {
   return (report && byId(report).get(id)) || NONE;

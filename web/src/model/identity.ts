@@ -10,7 +10,7 @@ export interface Identity {
 }
 
 /** Hold a name for as long as the tab lives; a tab that was duplicated or is still open keeps its own. */
-async function hold(client: string): Promise<boolean> {
+export async function hold(client: string): Promise<boolean> {
   if (!navigator.locks) return true;
   return new Promise((resolve) => {
     void navigator.locks.request(`inkcap-client-${client}`, { ifAvailable: true }, (lock) => {

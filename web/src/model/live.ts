@@ -120,14 +120,14 @@ export class Live {
         this.listener.done(message.number, message.edit, message.made ?? []);
       }
     } else if (message.type === "rejected") {
-      const refused = this.mirror.rejected(message.number);
-      this.keeper.forget(message.number);
+      const refused = message.number === null ? undefined : this.mirror.rejected(message.number);
+      if (message.number !== null) this.keeper.forget(message.number);
       this.listener.drawing(this.mirror.drawing);
       this.listener.refused(message.message, refused);
     } else if (message.type === "report") this.listener.report(message.report, message.layout ?? null);
     else if (message.type === "file") {
-      if (message.change === "outside") this.listener.outside(message.edit);
-      else this.listener.trouble(message.message ?? "The drawing's file was deleted outside the studio.");
+      if (message.change === "outside" && message.edit) this.listener.outside(message.edit);
+      else this.listener.trouble(message.message || "The drawing's file was deleted outside the studio.");
     } else if (message.type === "unsaved") this.listener.trouble(message.message);
     else if (message.type === "clients") this.listener.clients(message.clients);
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Capsule, Edit, FromServer, ToServer } from "../api/types";
+import { bring } from "./courier";
 import { applyEdit, type Drawing, EMPTY, fromFile, inverse } from "./drawing";
 import { type Listener, Live, type Socket } from "./live";
 import { Mirror, type Pending } from "./mirror";
@@ -171,5 +172,32 @@ describe("the live connection", () => {
     expect(refused).toEqual(["the id is taken"]);
     expect(kept).toEqual([]);
     expect(ids(mine.mirror.drawing)).toEqual([]);
+  });
+
+  it("brings what a dead tab left under that tab's name, once, and goes", () => {
+    const sockets: FakeSocket[] = [];
+    const gone: number[] = [];
+    const left = [1, 2, 3].map((number) => ({ number, base: 0, edit: put(`x${number}`) }));
+    const connect = () => {
+      sockets.push(new FakeSocket());
+      return sockets.at(-1) as FakeSocket;
+    };
+    const keeper = { keep: () => undefined, forget: (number: number) => void gone.push(number) };
+    bring({ client: "dead-tab", pending: left }, connect, keeper, () => undefined);
+    const [socket] = sockets;
+    socket?.onopen?.(undefined as never);
+    // The first had arrived before the tab died: the server says so, and it is not sent again.
+    socket?.hear(state(4, 1, "x1"));
+    expect(
+      socket?.sent.map((one) => [one.type, "number" in one ? one.number : one.type === "hello" && one.client]),
+    ).toEqual([
+      ["hello", "dead-tab"],
+      ["edit", 2],
+      ["edit", 3],
+    ]);
+    socket?.hear({ type: "applied", seq: 5, client: "dead-tab", number: 2, edit: put("x2"), label: "" });
+    socket?.hear({ type: "rejected", number: 3, message: "no" });
+    expect(gone).toEqual([1, 2, 3]);
+    expect(sockets.length).toBe(1);
   });
 });

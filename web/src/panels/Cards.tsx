@@ -14,11 +14,20 @@ import {
   putCapsule,
 } from "../model/compose";
 import { vertexOf } from "../model/drawing";
-import { type Finding, findingsOf, grouped, structureText } from "../model/findings";
+import { type Finding, grouped, structureText } from "../model/findings";
+import { capsuleAt, findingsAt, isDoor, lineAt, outputAt, type Sight } from "../model/within";
 import { Field } from "./Field";
 import { Formula } from "./Formula";
 import { facesOf } from "./faces";
 import { MathematicsCard } from "./MathematicsCard";
+
+/** The report and the path of what the canvas shows. */
+export function useSight(): Sight {
+  const report = useStudio((s) => s.report);
+  const scene = useStudio((s) => s.scene);
+  const path = useStudio((s) => s.path);
+  return { report, scene, path };
+}
 
 /** What is wrong, with its fix. An empty drawing is not: nobody errs who has not begun yet. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
@@ -101,8 +110,8 @@ const dtyped = (structure: Parameters<typeof structureText>[0]) =>
 export function ConnectionCard({ connection }: { connection: Connection }) {
   const catalogue = useStudio((s) => s.catalogue);
   const scene = useStudio((s) => s.scene);
-  const checked = useStudio((s) => s.report?.structures.connections[connection.id]);
-  const findings = useStudio((s) => findingsOf(s.report, connection.id));
+  const checked = lineAt(useSight(), connection.id);
+  const findings = useStudio((s) => findingsAt(s, connection.id));
   const word = words(useStudio((s) => s.language));
   const symbol = catalogue && connectionSymbol(catalogue, connection.symbol);
   const front = vertexOf(scene, connection.front);
@@ -138,7 +147,7 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
       <AttributeFields
         declared={symbol.attributes}
         stated={connection.attributes}
-        inferred={checked?.inferred ?? checked?.attributes}
+        inferred={checked?.inferred}
         onChange={(name, value) => perform(changeAttribute(scene, connection.id, name, value))}
       />
       <h3>{word.structures}</h3>
@@ -167,7 +176,7 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
 
 /** The mathematics of the thing where the drawing tells it, else the formula of its symbol. */
 function CheckedFormula({ item, formula }: { item: string; formula: string }) {
-  const id = useStudio((s) => (s.scope.length ? null : s.id));
+  const id = useStudio((s) => s.id);
   const plain = (
     <div className="formulas">
       <Formula tex={formula} />
@@ -250,15 +259,16 @@ function Worn({ capsule }: { capsule: Capsule }) {
 export function CapsuleCard({ capsule }: { capsule: Capsule }) {
   const catalogue = useStudio((s) => s.catalogue);
   const scene = useStudio((s) => s.scene);
-  const checked = useStudio((s) => s.report?.structures.capsules[capsule.id]);
-  const findings = useStudio((s) => findingsOf(s.report, capsule.id));
+  const sight = useSight();
+  const checked = capsuleAt(sight, capsule.id);
+  const findings = useStudio((s) => findingsAt(s, capsule.id));
   const word = words(useStudio((s) => s.language));
   const symbol = catalogue && capsuleSymbol(catalogue, capsule.symbol);
   const face = symbol?.faces[String(capsule.rank)];
   if (!catalogue || !symbol || !face) return null;
   const rows: [string, string][] = [
-    [word.totalInput, dtyped(checked?.total_input)],
-    [word.output, dtyped(checked?.output)],
+    [word.totalInput, dtyped(checked ? checked.total_input : outputAt(sight, capsule.id))],
+    [word.output, dtyped(outputAt(sight, capsule.id))],
   ];
   if (checked?.parameter_count !== undefined) rows.push([word.parameters, grouped(checked.parameter_count)]);
   return (
@@ -267,6 +277,7 @@ export function CapsuleCard({ capsule }: { capsule: Capsule }) {
         {face.title} <span className="soft">{capsule.id}</span>
       </h2>
       <p className="tooltip">{symbol.tooltip}</p>
+      {isDoor(sight, capsule.id) && <p className="soft">{word.door}</p>}
       <Findings findings={findings} />
       <div className="fields">
         <div className="field wide">

@@ -7,6 +7,7 @@ import { words } from "../app/words";
 import { grouped } from "../model/findings";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
+import { type Chosen, OwnData } from "./OwnData";
 
 const FIRST = ["epochs", "batch", "seed"];
 const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
@@ -26,7 +27,8 @@ function asAttribute(field: RecipeField): Attribute | null {
   };
 }
 
-const percent = (value: number | undefined) => (value === undefined ? "" : `${(value * 100).toFixed(1)} %`);
+const percent = (value: number | null | undefined) =>
+  value === undefined || value === null ? "" : `${(value * 100).toFixed(1)} %`;
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
 
 /** The runs of this drawing, and the newest or chosen one in full, looked at again while it goes on. */
@@ -53,11 +55,16 @@ function useRuns(id: string | null) {
 interface FormProps {
   data: DataSet[];
   fields: RecipeFields | null;
-  onStart: (data: string, recipe: Attributes) => void;
+  onStart: (data: Chosen, recipe: Attributes) => void;
   busy: boolean;
+  /** Own data that were looked into, and how they are to be read. */
+  own: Chosen | null;
+  onOwn: () => void;
 }
 
-function RecipeForm({ data, fields, onStart, busy }: FormProps) {
+const OWN = "\u0000own";
+
+function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
   const well = useStudio((s) => s.report?.well_formed ?? false);
   const [chosen, setChosen] = useState("");
@@ -65,6 +72,9 @@ function RecipeForm({ data, fields, onStart, busy }: FormProps) {
   const [optimiser, setOptimiser] = useState<{ kind?: string; rate?: number }>({});
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
+  useEffect(() => {
+    if (own) setChosen(own.name);
+  }, [own]);
   const usual = data.find((one) => one.name === "digits")?.name ?? data[0]?.name ?? "";
   const shown = (list: RecipeField[]) =>
     list.flatMap((field) => {
@@ -81,7 +91,9 @@ function RecipeForm({ data, fields, onStart, busy }: FormProps) {
   const start = () => {
     const { kind = method?.name, rate = method?.rate } = optimiser;
     const changed = Object.keys(optimiser).length > 0 && kind !== undefined && rate !== undefined;
-    onStart(chosen || usual, changed ? { ...recipe, optimiser: { kind, rate } } : recipe);
+    const name = chosen || usual;
+    const options = own?.name === name ? own.options : {};
+    onStart({ name, options }, changed ? { ...recipe, optimiser: { kind, rate } } : recipe);
   };
   return (
     <form
@@ -93,7 +105,11 @@ function RecipeForm({ data, fields, onStart, busy }: FormProps) {
     >
       <div className="field wide">
         <label htmlFor="data">{word.data}</label>
-        <select id="data" value={chosen || usual} onChange={(event) => setChosen(event.target.value)}>
+        <select
+          id="data"
+          value={chosen || usual}
+          onChange={(event) => (event.target.value === OWN ? onOwn() : setChosen(event.target.value))}
+        >
           {data.map((one) => (
             <option key={one.name} value={one.name} title={one.title}>
               {one.name}
@@ -101,6 +117,8 @@ function RecipeForm({ data, fields, onStart, busy }: FormProps) {
               {one.shape ? ` · ${shapeText(one)}` : ""}
             </option>
           ))}
+          {own && !data.some((one) => one.name === own.name) && <option value={own.name}>{own.name}</option>}
+          <option value={OWN}>{word.ownData} …</option>
         </select>
       </div>
       <div className="fields three">{shown(first)}</div>
@@ -183,7 +201,9 @@ export function Dock() {
     void attempt(api.data()).then((found) => found && setData(found));
     void attempt(api.fields()).then((found) => found && setFields(found));
   }, []);
-  const start = async (set: string, recipe: Attributes) => {
+  const [own, setOwn] = useState<Chosen | null>(null);
+  const [bringing, setBringing] = useState<File[] | null>(null);
+  const start = async (set: Chosen, recipe: Attributes) => {
     if (!id) return;
     const made = await attempt(api.train(id, set, recipe));
     if (made) choose(made.run);
@@ -191,13 +211,35 @@ export function Dock() {
   };
   const now = runs.find((run) => run.id === chosen);
   return (
-    <section id="dock" aria-label={word.train}>
+    <section
+      id="dock"
+      aria-label={word.train}
+      onDragOver={(event) => event.dataTransfer.types.includes("Files") && event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        if (event.dataTransfer.files.length) setBringing([...event.dataTransfer.files]);
+      }}
+    >
       <RecipeForm
         data={data}
         fields={fields}
         busy={runs.some(isGoing)}
         onStart={(set, recipe) => void start(set, recipe)}
+        own={own}
+        onOwn={() => setBringing([])}
       />
+      {bringing && (
+        <OwnData
+          there={data.filter((one) => one.kind === "own").map((one) => one.name)}
+          dropped={bringing}
+          onClose={() => setBringing(null)}
+          onUse={(chosen) => {
+            setOwn(chosen);
+            setBringing(null);
+            void attempt(api.data()).then((found) => found && setData(found));
+          }}
+        />
+      )}
       <div className="curve-box">
         {runs.length && detail ? (
           <>

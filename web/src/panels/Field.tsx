@@ -8,10 +8,14 @@ export const showValue = (value: Value | undefined): string => {
   return Array.isArray(value) ? value.join("×") : String(value);
 };
 
+export const isExpression = (value: unknown): boolean => typeof value === "string" && value.startsWith("=");
+
 /** Read what was typed for an attribute; undefined is no value of its kind. */
 export function readField(attribute: Attribute, text: string): Value | undefined {
   const trimmed = text.trim();
   if (!trimmed) return null;
+  // Inside of a group any attribute may be an expression over the group's arguments.
+  if (isExpression(trimmed)) return trimmed;
   const numbers = () => {
     const list = trimmed.split(/[\s,x×·]+/).map(Number);
     return list.some(Number.isNaN) ? undefined : list;
@@ -19,12 +23,10 @@ export function readField(attribute: Attribute, text: string): Value | undefined
   switch (attribute.kind) {
     case "size":
     case "number": {
-      if (trimmed.startsWith("=")) return trimmed;
       const number = Number(trimmed.replace(/\s/g, ""));
       return Number.isNaN(number) ? undefined : number;
     }
     case "axes": {
-      if (trimmed.startsWith("=")) return trimmed;
       const list = numbers();
       return list?.length === 1 ? list[0] : list;
     }
@@ -59,6 +61,35 @@ export function Field({ attribute, value, inferred, onChange }: FieldProps) {
 
 function Control({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
   const dtypes = useStudio((s) => s.catalogue?.dtypes);
+  const inGroup = useStudio((s) => s.path !== "");
+  const [typing, setTyping] = useState(false);
+  const picked = attribute.kind === "flag" || attribute.kind === "choice" || attribute.kind === "dtype";
+  if (picked && (typing || isExpression(value)))
+    return <TypedInput id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />;
+  if (picked && inGroup)
+    return (
+      <span className="picked">
+        <Picked id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} dtypes={dtypes} />
+        <button type="button" className="as-expression" title="= …" aria-label="=" onClick={() => setTyping(true)}>
+          =
+        </button>
+      </span>
+    );
+  if (picked)
+    return (
+      <Picked id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} dtypes={dtypes} />
+    );
+  return <TypedInput id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />;
+}
+
+function Picked({
+  id,
+  attribute,
+  value,
+  inferred,
+  onChange,
+  dtypes,
+}: FieldProps & { id: string; dtypes: string[] | undefined }) {
   if (attribute.kind === "flag") {
     const on = value ?? inferred ?? attribute.default;
     return (
@@ -70,23 +101,20 @@ function Control({ id, attribute, value, inferred, onChange }: FieldProps & { id
       />
     );
   }
-  if (attribute.kind === "choice" || attribute.kind === "dtype") {
-    const choices = attribute.kind === "dtype" ? (dtypes ?? []) : attribute.choices;
-    return (
-      <select
-        id={id}
-        className={value === undefined ? "inferred" : ""}
-        value={showValue(value)}
-        onChange={(event) => onChange(event.target.value || null)}
-      >
-        <option value="">{showValue(inferred) || showValue(attribute.default) || "–"}</option>
-        {choices.map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </select>
-    );
-  }
-  return <TypedInput id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />;
+  const choices = attribute.kind === "dtype" ? (dtypes ?? []) : attribute.choices;
+  return (
+    <select
+      id={id}
+      className={value === undefined ? "inferred" : ""}
+      value={showValue(value)}
+      onChange={(event) => onChange(event.target.value || null)}
+    >
+      <option value="">{showValue(inferred) || showValue(attribute.default) || "–"}</option>
+      {choices.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
+  );
 }
 
 function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
@@ -108,7 +136,7 @@ function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & {
     else if (event.key === "Escape") {
       setText(given);
       focusCanvas([...useStudio.getState().selection][0]);
-    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && attribute.kind === "size" && text) {
+    } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && attribute.kind === "size" && Number(text)) {
       event.preventDefault();
       const next = Math.max(attribute.minimum ?? 1, Number(text) + (event.key === "ArrowUp" ? 1 : -1));
       setText(String(next));
@@ -116,7 +144,8 @@ function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & {
     }
   };
   const hint = showValue(inferred) || showValue(attribute.default);
-  return (
+  const computed = isExpression(value) ? showValue(inferred) : "";
+  const input = (
     <input
       id={id}
       data-attribute={attribute.name}
@@ -129,5 +158,12 @@ function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & {
       onBlur={commit}
       onKeyDown={onKeyDown}
     />
+  );
+  if (!computed) return input;
+  return (
+    <span className="computed">
+      {input}
+      <output htmlFor={id}>{computed}</output>
+    </span>
   );
 }

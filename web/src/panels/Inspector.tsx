@@ -4,6 +4,7 @@ import { align, arrange, duplicate, makeGroup, removeSelected } from "../app/act
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { CapsuleCard, ConnectionCard } from "./Cards";
+import { GroupCard } from "./GroupCard";
 import { MathematicsCard } from "./MathematicsCard";
 import { DrawingCard, NoteCard, UseCard } from "./OtherCards";
 
@@ -65,6 +66,7 @@ export function Inspector() {
   const selection = useStudio((s) => s.selection);
   const scene = useStudio((s) => s.scene);
   const id = useStudio((s) => s.id);
+  const level = useStudio((s) => s.levels.at(-1));
   const word = words(useStudio((s) => s.language));
   const [tab, setTab] = useState<Tab>("thing");
   const [only] = selection.size === 1 ? selection : [];
@@ -80,7 +82,9 @@ export function Inspector() {
         ? word.group
         : note
           ? word.note
-          : word.drawing;
+          : level
+            ? word.group
+            : word.drawing;
   const tabs: [Tab, string][] = [["thing", title]];
   if (capsule || connection) tabs.push(["mathematics", word.mathematics]);
   tabs.push(["code", word.code]);
@@ -100,7 +104,7 @@ export function Inspector() {
         {shown === "thing" && connection && <ConnectionCard connection={connection} />}
         {shown === "thing" && use && <UseCard use={use} />}
         {shown === "thing" && note && <NoteCard note={note} />}
-        {shown === "thing" && !selection.size && <DrawingCard />}
+        {shown === "thing" && !selection.size && (level ? <GroupCard level={level} /> : <DrawingCard />)}
         {shown === "mathematics" && id && only && <MathematicsCard id={id} item={only} />}
         {shown === "code" && id && <CodeCard id={id} />}
       </div>

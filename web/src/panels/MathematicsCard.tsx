@@ -5,10 +5,11 @@ import { useStudio } from "../app/store";
 import { Formula } from "./Formula";
 
 /** U, Y, δ and the update of the selected thing, as the server writes them. */
-export function MathematicsCard({ id, item, short }: { id: string; item: string; short?: ReactNode }) {
+export function MathematicsCard({ id, item: inner, short }: { id: string; item: string; short?: ReactNode }) {
   const [found, setFound] = useState<Mathematics | null>(null);
   const [why, setWhy] = useState("");
   const report = useStudio((s) => s.report);
+  const item = useStudio((s) => `${s.path}${inner}`);
   // What was drawn a moment ago is not the server's yet: the report that knows it asks for its formulas.
   const known = Boolean(report && (item in report.structures.capsules || item in report.structures.connections));
   // The formulas follow the drawing: a new report may mean another function.

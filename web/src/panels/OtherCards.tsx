@@ -6,8 +6,9 @@ import { attempt, perform } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { changeAttribute } from "../model/compose";
-import { findingsOf, grouped, structureText } from "../model/findings";
-import { Facts, Findings } from "./Cards";
+import { grouped, structureText } from "../model/findings";
+import { checkedUse, findingsAt } from "../model/within";
+import { Facts, Findings, useSight } from "./Cards";
 import { Field, readField, showValue } from "./Field";
 
 const COUNT = {
@@ -26,8 +27,8 @@ const COUNT = {
 
 export function UseCard({ use }: { use: Use }) {
   const scene = useStudio((s) => s.scene);
-  const checked = useStudio((s) => s.report?.structures.uses?.[use.id]);
-  const findings = useStudio((s) => findingsOf(s.report, use.id));
+  const checked = checkedUse(useSight(), use);
+  const findings = useStudio((s) => findingsAt(s, use.id));
   const word = words(useStudio((s) => s.language));
   const group = scene.group.get(use.group);
   return (

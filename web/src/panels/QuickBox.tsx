@@ -54,7 +54,8 @@ function additions(state: StudioState, quick: QuickAdd, text: string): Choice[] 
         hint: "group",
         run: () => addUse(group, quick.at, quick.after),
       });
-  if ("note".includes(typed.query.toLowerCase()))
+  // A group has no notes of its own.
+  if (!state.path && "note".includes(typed.query.toLowerCase()))
     choices.push({ key: "note", title: words(state.language).note, hint: "", run: () => addNote(quick.at) });
   return choices;
 }
@@ -68,7 +69,22 @@ function signFor(catalogue: Catalogue, state: StudioState, after: string, face: 
 function existing(state: StudioState, quick: QuickAdd, text: string): Choice[] {
   const { catalogue, scene } = state;
   const wanted = text.toLowerCase().trim();
-  return vertices(scene)
+  const found = (id: string) => {
+    select([id]);
+    document.dispatchEvent(new CustomEvent("inkcap-show", { detail: id }));
+  };
+  const notes =
+    quick.mode === "find"
+      ? [...scene.note.values()]
+          .filter((note) => wanted && note.text.toLowerCase().includes(wanted))
+          .map((note) => ({
+            key: `note:${note.id}`,
+            title: note.text.split("\n", 1)[0] ?? "",
+            hint: words(state.language).note,
+            run: () => found(note.id),
+          }))
+      : [];
+  const drawn: Choice[] = vertices(scene)
     .filter((vertex) => vertex.id !== quick.after)
     .map((vertex) => ({ vertex, title: isUse(vertex) ? vertex.group : capsuleTitle(catalogue, vertex) }))
     .filter(({ vertex, title }) => `${vertex.id} ${vertex.label ?? ""} ${title}`.toLowerCase().includes(wanted))
@@ -80,10 +96,10 @@ function existing(state: StudioState, quick: QuickAdd, text: string): Choice[] {
       vertex,
       run: () => {
         if (quick.mode === "connect" && quick.after) return connect(quick.after, vertex.id);
-        select([vertex.id]);
-        document.dispatchEvent(new CustomEvent("inkcap-show", { detail: vertex.id }));
+        found(vertex.id);
       },
     }));
+  return [...drawn, ...notes];
 }
 
 export function QuickBox() {

@@ -1,12 +1,14 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { api, link } from "../api/client";
-import { arrange, leaveTo, redo, undo } from "../app/actions";
+import { arrange, redo, undo } from "../app/actions";
 import { toggleDock, toggleLanguage, toggleTheme } from "../app/preferences";
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
 import { grouped, shortNumber } from "../model/findings";
+import { Crumbs } from "./Crumbs";
+import { FileItems } from "./FileMenu";
 import { Logo } from "./Logo";
 
 function Totals() {
@@ -39,37 +41,6 @@ function Totals() {
         {shortNumber(report.multiply_adds)} {word.multiplyAdds}
       </span>
     </div>
-  );
-}
-
-function Crumbs() {
-  const scope = useStudio((s) => s.scope);
-  const name = useStudio((s) => nameOf(s.drawing));
-  const word = words(useStudio((s) => s.language));
-  return (
-    <nav className="crumbs" aria-label={word.drawing}>
-      <a href="#/">{word.startScreen}</a>
-      <i>/</i>
-      {scope.length ? (
-        <button type="button" onClick={() => leaveTo(0)}>
-          {name}
-        </button>
-      ) : (
-        <b>{name}</b>
-      )}
-      {scope.map((group, i) => (
-        <span key={scope.slice(0, i + 1).join("/")}>
-          <i>/</i>
-          {i < scope.length - 1 ? (
-            <button type="button" onClick={() => leaveTo(i + 1)}>
-              {group}
-            </button>
-          ) : (
-            <b>{group}</b>
-          )}
-        </span>
-      ))}
-    </nav>
   );
 }
 
@@ -115,16 +86,6 @@ export function Menu({
   );
 }
 
-async function saveCode(id: string, name: string): Promise<void> {
-  const found = await attempt(api.code(id));
-  if (!found) return;
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(new Blob([found.source], { type: "text/x-python" }));
-  anchor.download = `${name.replace(/\W+/g, "_").toLowerCase() || "network"}.py`;
-  anchor.click();
-  URL.revokeObjectURL(anchor.href);
-}
-
 function ExportMenu() {
   const id = useStudio((s) => s.id) ?? "";
   const name = useStudio((s) => nameOf(s.drawing));
@@ -135,10 +96,10 @@ function ExportMenu() {
       <a role="menuitem" href={link.picture(id, theme === "dark")} download={`${name}.svg`}>
         {word.picture} · SVG
       </a>
-      <a role="menuitem" href={link.png(id)} download={`${name}.png`}>
+      <a role="menuitem" href={link.png(id, theme === "dark")} download={`${name}.png`}>
         {word.picture} · PNG
       </a>
-      <button type="button" role="menuitem" onClick={() => void saveCode(id, name)}>
+      <button type="button" role="menuitem" onClick={() => useStudio.setState({ dialog: "code" })}>
         {word.pytorch}
       </button>
       <a role="menuitem" href={link.file(id)} download>
@@ -165,6 +126,7 @@ function MoreMenu() {
         </span>
       }
     >
+      <FileItems />
       <button type="button" role="menuitem" onClick={() => show("history")}>
         {word.history}
       </button>

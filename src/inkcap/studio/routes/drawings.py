@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import cast
 from urllib.parse import quote
 
 from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
 
 from inkcap.drawing import inside, svg_to_png
 from inkcap.network import Report
 from inkcap.studio.hub import HubOf
 from inkcap.studio.layouts import layout_of
-from inkcap.studio.models import Layout, Proposal, Source
+from inkcap.studio.models import Proposal, Source
 from inkcap.studio.reports import items_of, outline_of
+from inkcap.studio.shapes import Layout
+from inkcap.studio.shapes import Report as ReportShape
 from inkcap.symbols import CONNECTIONS, MAIN_PORT
 from inkcap.zoo.paper_figures import picture_of
 
@@ -62,12 +65,13 @@ async def show_code(hub: HubOf, id: str) -> Source:
     return Source(source=answer["source"])
 
 
-@router.get("/report")
-async def show_report(hub: HubOf, id: str) -> dict[str, Any]:
+@router.get("/report", response_model=ReportShape)
+async def show_report(hub: HubOf, id: str) -> Response:
     """Check a drawing: what the live connection tells after every edit, for those who have none."""
     report = await (await hub.live(id)).report()
     told, items = await asyncio.to_thread(lambda: (outline_of(report), items_of(report)))
-    return {**told, "structures": items, "partial": False}
+    # As it is: a report of a large drawing is not checked once more on its way out.
+    return JSONResponse({**told, "structures": items, "partial": False})
 
 
 @router.get("/layout")
@@ -75,7 +79,7 @@ async def show_layout(hub: HubOf, id: str, group: str = "", stored: bool = True)
     """Lay out a drawing, or the inside of a group."""
     drawing, _ = await (await hub.live(id)).copy()
     chosen = inside(drawing, group) if group else drawing
-    return Layout.model_validate(await asyncio.to_thread(layout_of, chosen, stored=stored))
+    return cast("Layout", await asyncio.to_thread(layout_of, chosen, stored=stored))
 
 
 @router.get("/proposal")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from fastapi import APIRouter
 
@@ -13,6 +13,7 @@ from inkcap.studio.hub import HubOf
 from inkcap.studio.ledger import Refused
 from inkcap.studio.live import Live, document_of
 from inkcap.studio.models import Changed, Comparison, Past, Restore, Restored, State, Thing
+from inkcap.studio.record_shapes import DrawingFile
 
 router = APIRouter(prefix="/api/drawings/{id}")
 MEANT = ("meta", "capsule", "connection", "group", "use", "note", "plain")
@@ -39,7 +40,7 @@ async def show_history(hub: HubOf, id: str) -> list[Past]:
 async def show_past(hub: HubOf, id: str, seq: int) -> State:
     """Give a drawing as it was after an edit; 0 is before all of them."""
     drawing = await _at(await hub.live(id), seq)
-    return State(document=document_of(drawing))
+    return State(document=cast("DrawingFile", document_of(drawing)))
 
 
 @router.post("/restore")

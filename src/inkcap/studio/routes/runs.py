@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
 
@@ -14,6 +14,7 @@ from inkcap.recipes.kinds import Kind as RecipeKind
 from inkcap.studio import trainings
 from inkcap.studio.hub import HubOf
 from inkcap.studio.models import (
+    DataPreview,
     DataSet,
     Empty,
     Kind,
@@ -26,7 +27,8 @@ from inkcap.studio.models import (
     TrainRequest,
     Uploaded,
 )
-from inkcap.studio.uploads import own_data, receive
+from inkcap.studio.record_shapes import Json
+from inkcap.studio.uploads import check_inside, own_data, receive
 
 router = APIRouter(prefix="/api")
 
@@ -43,11 +45,20 @@ async def list_data(hub: HubOf) -> list[DataSet]:
 
 
 @router.post("/data/preview")
-async def preview_data(hub: HubOf, asked: PreviewRequest) -> dict[str, Any]:
-    """Look into data: how many samples, of which shape, which classes, and the first of them."""
-    return await hub.helper.ask(
-        "preview", name=asked.name, options=asked.options, rows=asked.rows, workspace=str(hub.workspace)
+async def preview_data(hub: HubOf, asked: PreviewRequest) -> DataPreview:
+    """Look into data: how many samples, of which shape, which classes, the first of them, and what is wrong."""
+    check_inside(asked.name)
+    fed: dict[str, Any] = {}
+    if asked.drawing is not None:
+        report = await (await hub.live(asked.drawing)).report()
+        if report.well_formed:
+            for part, ids in (("inputs", report.inputs), ("outputs", report.outputs)):
+                found = {id: report.capsules[id].output for id in ids if id in report.capsules}
+                fed[part] = {id: list(output.shape) for id, output in found.items() if output}
+    answer = await hub.helper.ask(
+        "preview", name=asked.name, options=asked.options, rows=asked.rows, workspace=str(hub.workspace), **fed
     )
+    return DataPreview.model_validate(answer)
 
 
 @router.post("/data/upload")
@@ -90,7 +101,7 @@ def _field(field: Field) -> RecipeField:
     return RecipeField(
         name=field.name,
         kind=field.kind,
-        default=field.schema()["default"],
+        default=cast("Json", field.schema()["default"]),
         help=field.help,
         minimum=field.least,
         maximum=field.most,

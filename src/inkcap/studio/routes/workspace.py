@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from fastapi import APIRouter, Response
 
@@ -25,6 +25,7 @@ from inkcap.studio.models import (
     Workspace,
     ZooEntry,
 )
+from inkcap.studio.shapes import Catalogue
 from inkcap.studio.workspace import MOST_DRAWINGS, free_path, list_drawing, safe_stem, text
 
 RECENT = 12
@@ -35,9 +36,9 @@ router = APIRouter(prefix="/api")
 
 
 @router.get("/catalogue")
-def show_catalogue() -> dict[str, Any]:
+def show_catalogue() -> Catalogue:
     """Describe all symbols."""
-    return catalogue()
+    return cast("Catalogue", catalogue())
 
 
 @router.get("/workspace")

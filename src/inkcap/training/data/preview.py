@@ -76,7 +76,7 @@ def half_block_picture(image: NDArray[Any], lowest: float, highest: float, unico
     return "\n".join("".join(characters[code] for code in line).rstrip() for line in codes)
 
 
-def _limits(values: NDArray[Any]) -> tuple[float, float]:
+def limits_of(values: NDArray[Any]) -> tuple[float, float]:
     """Give the lowest and highest finite value; zeros when there is none."""
     if values.dtype.kind in "iub":
         return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
@@ -85,14 +85,16 @@ def _limits(values: NDArray[Any]) -> tuple[float, float]:
 
 
 def _part(name: str, values: NDArray[Any]) -> PartPreview:
-    lowest, highest = _limits(values)
+    lowest, highest = limits_of(values)
     return PartPreview(name, shape_text(values.shape[1:]), str(values.dtype), lowest, highest)
 
 
-def _target_text(dataset: "Dataset", index: int) -> str:
-    """Write the targets of one sample: class names for classes, numbers otherwise."""
+def target_text(dataset: "Dataset", index: int, only: str = "") -> str:
+    """Write the targets of one sample, or one of them: class names for classes, numbers otherwise."""
     parts: list[str] = []
     for name, values in dataset.targets.items():
+        if only and name != only:
+            continue
         classes = dataset.classes_of(name)
         label = int(values[index]) if classes else -1
         known = 0 <= label < len(classes)
@@ -111,7 +113,7 @@ def _row(dataset: "Dataset", index: int) -> str:
         f"{name}: {_numbers(values[index]) if values.ndim < 4 else shape_text(values.shape[1:])}"
         for name, values in dataset.inputs.items()
     )
-    return f"{dataset.place(index)}: {inputs} → {_target_text(dataset, index)}"
+    return f"{dataset.place(index)}: {inputs} → {target_text(dataset, index)}"
 
 
 def _pictures(dataset: "Dataset", count: int, unicode: bool) -> tuple[tuple[str, str], ...]:
@@ -119,9 +121,9 @@ def _pictures(dataset: "Dataset", count: int, unicode: bool) -> tuple[tuple[str,
     name, images = next(iter(dataset.inputs.items()))
     if images.ndim != 4 or images.shape[1] != 1 or max(images.shape[2:]) > _LARGEST_PICTURE:
         return ()
-    lowest, highest = dataset.ranges.get(name, (0.0, 255.0) if images.dtype == np.uint8 else _limits(images))
+    lowest, highest = dataset.ranges.get(name, (0.0, 255.0) if images.dtype == np.uint8 else limits_of(images))
     return tuple(
-        (_target_text(dataset, index), half_block_picture(images[index, 0], lowest, highest, unicode))
+        (target_text(dataset, index), half_block_picture(images[index, 0], lowest, highest, unicode))
         for index in range(min(count, len(dataset)))
     )
 
