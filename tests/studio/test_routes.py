@@ -145,8 +145,8 @@ def test_derivation_mathematics_and_enumeration(ask, lenet):
     assert "Delta" in ask(f"{of}/mathematics/f-g").json()["update"]
     assert ask(f"{of}/mathematics/zz").status_code == 404
     counted = ask("/api/enumeration?n=2&m=2").json()
-    assert (counted["count"], counted["shown"]) == (7, 7)
-    assert counted["svg"].startswith("<svg")
+    assert (counted["count"], len(counted["networks"])) == (7, 7)
+    assert counted["networks"][0]["svg"].startswith("<svg")
     assert ask("/api/enumeration?n=0&m=2").status_code == 422
 
 
