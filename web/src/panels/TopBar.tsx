@@ -7,6 +7,7 @@ import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
 import { grouped, shortNumber } from "../model/findings";
+import { TheoryItems } from "../theory/Menu";
 import { Logo } from "./Logo";
 
 function Totals() {
@@ -164,8 +165,9 @@ function MoreMenu() {
       }
     >
       <button type="button" role="menuitem" onClick={() => show("history")}>
-        {word.history}
+        {word.history} <kbd>B</kbd>
       </button>
+      <TheoryItems />
       <button type="button" role="menuitem" onClick={() => void expand()}>
         {word.expand}
       </button>
