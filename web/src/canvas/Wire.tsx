@@ -98,7 +98,7 @@ export const Wire = memo(function Wire(props: EdgeProps) {
           </g>
         )}
       </g>
-      {mark?.rows && mark.rows.length > 0 && (
+      {mark?.rows && mark.rows.length > 0 && (!fine || mark.tone === "lit") && (
         <EdgeLabelRenderer>
           <div className={`wire-mark ${mark.tone}`} style={{ transform: `translate(${middle[0]}px, ${middle[1]}px)` }}>
             <WireMark id={id} />

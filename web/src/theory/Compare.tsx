@@ -30,13 +30,17 @@ function Total({ name, values: [before, after] }: { name: string; values: [numbe
   );
 }
 
+/** Fields have the names of the drawing file; only what the checks find has a word of the page. */
+const nameOf = (name: string, word: ReturnType<typeof words>) => (name === "structure" ? word.structure : name);
+
 function Details({ difference }: { difference: Difference }) {
+  const word = words(useStudio((s) => s.language));
   return (
     <table className="facts">
       <tbody>
         {difference.fields.map((field) => (
           <tr key={field.name}>
-            <th>{field.name || difference.of}</th>
+            <th>{nameOf(field.name || difference.of, word)}</th>
             <td>
               {difference.kind !== "added" && <del>{field.before}</del>}
               {difference.kind !== "added" && difference.kind !== "removed" && " → "}
@@ -109,7 +113,7 @@ function ComparedInspector({
                             {kind === "changed" || kind === "follows"
                               ? one.fields
                                   .slice(0, 2)
-                                  .map((field) => `${field.name} ${field.before} → ${field.after}`)
+                                  .map((field) => `${nameOf(field.name, word)} ${field.before} → ${field.after}`)
                                   .join(", ")
                               : one.of}
                           </small>

@@ -11,6 +11,8 @@ export const FIRST: HistoryRow = { seq: 0, time: "", label: "", client: null };
 /** Every past state, the newest first, and the state before all edits at the end. */
 export function useHistory(id: string): HistoryRow[] | null {
   const [rows, setRows] = useState<HistoryRow[] | null>(null);
+  const report = useStudio((s) => s.report);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new report means that something was edited
   useEffect(() => {
     let current = true;
     void attempt(api.history(id)).then(
@@ -19,7 +21,7 @@ export function useHistory(id: string): HistoryRow[] | null {
     return () => {
       current = false;
     };
-  }, [id]);
+  }, [id, report]);
   return rows;
 }
 

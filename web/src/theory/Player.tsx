@@ -19,7 +19,7 @@ export function Player({ spoken }: { spoken: string }) {
   );
   return (
     <div className="player" role="group" aria-label={word.position}>
-      {button(word.toStart, "⏮", () => seek(0), at === 0)}
+      {button(word.toStart, "«", () => seek(0), at === 0)}
       {button(word.stepBack, "‹", () => step(-1), at === 0)}
       <button
         type="button"
@@ -29,10 +29,10 @@ export function Player({ spoken }: { spoken: string }) {
         disabled={!last}
         onClick={toggle}
       >
-        {playing ? "❚❚" : "▶"}
+        {playing ? "⏸\uFE0E" : "▶"}
       </button>
       {button(word.stepForward, "›", () => step(1), at >= last)}
-      {button(word.toEnd, "⏭", () => seek(last), at >= last)}
+      {button(word.toEnd, "»", () => seek(last), at >= last)}
       <input
         type="range"
         min={0}

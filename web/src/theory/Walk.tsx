@@ -92,9 +92,11 @@ function TensorTable({ tensor, name }: { tensor: Tensor; name: string }) {
           label={`${name}: ${word.from} ${short(tensor.least)} ${word.to} ${short(tensor.greatest)}`}
         />
       )}
-      <small>
-        {word.norm} {short(tensor.norm)} · {word.from} {short(tensor.least)} {word.to} {short(tensor.greatest)}
-      </small>
+      {values?.length !== 1 && (
+        <small>
+          {word.norm} {short(tensor.norm)} · {word.from} {short(tensor.least)} {word.to} {short(tensor.greatest)}
+        </small>
+      )}
       {!values && <small className="soft">{word.largeNumbers}</small>}
     </figure>
   );

@@ -10,30 +10,48 @@ import { placeOfGrown } from "./neurons";
 interface Growing {
   offers: Offers | null;
   function: string;
-  busy: boolean;
+  /** A rule that was asked for before the server had answered. */
+  wanted: Rule | null;
+  /** When the neuron that is under way was asked for. */
+  since: number;
 }
 
-const state: Growing = { offers: null, function: "relu", busy: false };
+const state: Growing = { offers: null, function: "relu", wanted: null, since: 0 };
+/** So long a neuron may be under way before the next is asked for anyway: a refusal brings no answer of its own. */
+const PATIENCE = 1500;
 
 export const setOffers = (offers: Offers | null): void => {
   state.offers = offers;
+  goOn();
 };
 export const setFunction = (name: string): void => {
   state.function = name;
 };
 
-/** Apply a rule to what is chosen, if the server offered it. */
+function goOn(): void {
+  const { wanted } = state;
+  if (wanted && state.offers && !isUnderWay()) growBy(wanted);
+}
+
+const isUnderWay = () => Date.now() - state.since < PATIENCE;
+
+/** Apply a rule to what is chosen, if the server offers it; a key that comes before its answer waits for it. */
 export function growBy(rule: Rule): void {
-  const offer = state.offers?.offers.find((one) => one.rule === rule);
-  if (!offer || offer.why || useStudio.getState().scope.length) return;
-  const { picked } = useTheory.getState();
-  const chosen = rule === "variable" ? [] : [...picked];
+  if (useStudio.getState().scope.length) return;
+  state.wanted = rule;
+  if (!state.offers || isUnderWay()) return;
+  state.wanted = null;
+  const offer = state.offers.offers.find((one) => one.rule === rule);
+  if (!offer || offer.why) return;
+  const chosen = rule === "variable" ? [] : [...useTheory.getState().picked];
   const at = placeOfGrown(rule, chosen, useStudio.getState().places);
-  // Until the answer is here nothing more is offered: the next rule must see this neuron.
   state.offers = null;
+  state.since = Date.now();
   useTheory.setState({ picked: [] });
   command("grow", { rule, chosen, at, function: state.function }, (_, made) => {
+    state.since = 0;
     const [id] = made;
     if (id) select([id]);
+    goOn();
   });
 }

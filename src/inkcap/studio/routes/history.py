@@ -120,11 +120,11 @@ def _layout(before: Drawing, after: Drawing) -> dict[str, Any]:
 def _structures(one: Report, other: Report) -> dict[str, tuple[str, str]]:
     """Give the structures that are different: what an edit brings about, beside what it says."""
     old, new = _texts(items_of(one)), _texts(items_of(other))
-    return {id: (old[id], new[id]) for id in old.keys() & new.keys() if old[id] != new[id]}
+    return {id: (old[id], new[id]) for id in old if id in new and old[id] != new[id]}
 
 
 def _texts(items: Items) -> dict[str, str]:
-    told = {id: item["weight_text"] for id, item in items["connections"].items()}
+    told = {id: item["weight_text"] or "–" for id, item in items["connections"].items()}
     for kind in ("capsules", "uses"):
         told |= {id: (item["output"] or {}).get("text", "?") for id, item in items[kind].items()}
     return told
