@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "react";
 import type { HistoryRow } from "../api/types";
+import { fitView } from "../app/actions";
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
@@ -254,6 +255,8 @@ export function Compare({ id }: { id: string }) {
       current = false;
     };
   }, [id, a, b, known]);
+  // The canvas comes anew when the comparison goes, and shows the whole drawing.
+  useEffect(() => () => void setTimeout(fitView, 150), []);
   const overlaid = useMemo(() => (told ? overlay(told, view) : null), [told, view]);
   if (!rows || !told || !overlaid) return <main id="canvas" tabIndex={-1} />;
   const row = (seq: number) => rows.find((one) => one.seq === seq) ?? FIRST;

@@ -45,7 +45,6 @@ const ComparedVertex = memo(function ComparedVertex({ data }: NodeProps<Node<Ver
   const theme = useStudio((s) => s.theme);
   const form = formOf(vertex);
   const symbol = catalogue && !isUse(vertex) ? capsuleSymbol(catalogue, vertex.symbol) : undefined;
-  const [before, after] = structure ?? ["", ""];
   return (
     <div className={`compared ${kind}`}>
       {isUse(vertex) ? (
@@ -59,7 +58,7 @@ const ComparedVertex = memo(function ComparedVertex({ data }: NodeProps<Node<Ver
       <Captions
         name={vertex.label || vertex.id}
         title={isUse(vertex) ? vertex.group : vertex.rank ? capsuleTitle(catalogue, vertex) : ""}
-        structure={structure ? `${before} → ${after}` : ""}
+        structure={structure ? `→ ${structure[1]}` : ""}
         top={extent(form).height + 9}
       />
       <Ends form={form} />

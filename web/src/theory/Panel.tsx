@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { fitView, focusCanvas } from "../app/actions";
+import { fitView, focusCanvas, leaveTo } from "../app/actions";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { Grow } from "./Grow";
@@ -10,8 +10,9 @@ import { Walk } from "./Walk";
 /** The strip below the canvas in which a derivation, a growing or a walk is led. */
 export function Panel({ id, mode }: { id: string; mode: Exclude<Mode, "compare"> }) {
   const word = words(useStudio((s) => s.language));
-  // The canvas has another size now, and the keys mean the mode.
+  // The mathematics is that of the whole drawing; the canvas has another size now, and the keys mean the mode.
   useEffect(() => {
+    if (useStudio.getState().scope.length) leaveTo(0);
     focusCanvas();
     const timer = setTimeout(fitView, 120);
     return () => {

@@ -104,8 +104,10 @@ function TensorTable({ tensor, name }: { tensor: Tensor; name: string }) {
 
 /** One number of an input or a target. */
 function NumberField({ label, value, onChange }: { label: string; value: number; onChange: (value: number) => void }) {
-  const [text, setText] = useState(String(value));
-  useEffect(() => setText(String(value)), [value]);
+  // Numbers of 32 bits have digits that nobody wrote.
+  const shown = Number(value.toPrecision(6));
+  const [text, setText] = useState(String(shown));
+  useEffect(() => setText(String(shown)), [shown]);
   const read = Number(text);
   const bad = !text.trim() || !Number.isFinite(read);
   return (
@@ -117,8 +119,8 @@ function NumberField({ label, value, onChange }: { label: string; value: number;
         className={bad ? "bad" : ""}
         value={text}
         onChange={(event) => setText(event.target.value)}
-        onBlur={() => !bad && read !== value && onChange(read)}
-        onKeyDown={(event) => event.key === "Enter" && !bad && read !== value && onChange(read)}
+        onBlur={() => !bad && read !== shown && onChange(read)}
+        onKeyDown={(event) => event.key === "Enter" && !bad && read !== shown && onChange(read)}
       />
     </label>
   );
