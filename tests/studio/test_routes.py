@@ -142,6 +142,7 @@ def test_derivation_mathematics_and_enumeration(ask, lenet):
         told["delta"]
         == r"\delta^{\text{g}} = [U > 0] \circ \left(W^{\text{g-h}}\right)^{\top} \times \delta^{\text{h}}"
     )
+    assert ask(f"{of}/mathematics/a").json()["delta"].startswith(r"\delta^{\text{a}} = \left(W^{\text{a-b}}\right)")
     assert "Delta" in ask(f"{of}/mathematics/f-g").json()["update"]
     assert ask(f"{of}/mathematics/zz").status_code == 404
     counted = ask("/api/enumeration?n=2&m=2").json()
