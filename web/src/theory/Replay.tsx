@@ -5,7 +5,7 @@ import { words } from "../app/words";
 import { Formula } from "../panels/Formula";
 import { type Derivation, theoryApi } from "./api";
 import { census, replayMarks, ruleNumber, STATEMENTS, sentenceOf } from "./derivation";
-import { Heading, useFollow } from "./Heading";
+import { Heading, Spotlight } from "./Heading";
 import { useTheory } from "./mode";
 import { Player } from "./Player";
 
@@ -33,7 +33,6 @@ export function Replay({ id }: { id: string }) {
     useTheory.setState({ marks: found && !found.refused ? replayMarks(found, at, scene) : new Map() });
   }, [found, at, scene]);
   const step = found?.steps[at - 1];
-  useFollow(step?.vertices[0]);
   const counted = useMemo(() => census(found?.steps ?? [], at), [found, at]);
   if (found?.refused)
     return (
@@ -65,6 +64,7 @@ export function Replay({ id }: { id: string }) {
         <span className="sentence">{sentence}</span>
       </div>
       <div className="rule-statement">{step && <Formula tex={STATEMENTS[step.rule]} />}</div>
+      <Spotlight id={step?.vertices[0]} badge={step && ruleNumber(step.rule)} />
       <Player spoken={sentence} />
     </>
   );

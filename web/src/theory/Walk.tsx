@@ -6,7 +6,7 @@ import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { Formula } from "../panels/Formula";
 import { type Numbers, type Tensor, theoryApi, type Walk as Walked } from "./api";
-import { Heading, useFollow } from "./Heading";
+import { Heading, Spotlight } from "./Heading";
 import { useTheory } from "./mode";
 import { HeatStrip } from "./Overlay";
 import { Player } from "./Player";
@@ -225,7 +225,6 @@ export function Walk({ id }: { id: string }) {
     useTheory.setState({ marks: walk ? walkMarks(moments, at, scene) : new Map() });
   }, [walk, moments, at, scene]);
   const found = useFormulas(id, now && now.phase !== "loss" ? now.item : undefined);
-  useFollow(now ? drawnAs(now.item, scene) : undefined);
   if (why)
     return (
       <>
@@ -242,6 +241,7 @@ export function Walk({ id }: { id: string }) {
         <p className="soft">{word.computing}</p>
       </>
     );
+  const shown = now && drawnAs(now.item, scene);
   const loss = { before: short(walk.loss.before), after: short(walk.loss.after) };
   const spoken = now ? `${word[now.phase]}: ${now.letter} ${now.item}` : word.beforeWalk;
   const tex = now ? formulaOf(now, found) : "";
@@ -281,6 +281,7 @@ export function Walk({ id }: { id: string }) {
         </div>
         <Settings walk={walk} given={given} give={give} />
       </div>
+      <Spotlight id={shown && (scene.connection.get(shown)?.front ?? shown)} badge={now?.letter} />
       <Player spoken={spoken} />
     </>
   );

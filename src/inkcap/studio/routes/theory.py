@@ -35,6 +35,8 @@ MOST_STEPS = 20_000
 MOST_SHOWN = 60
 MOST_LABELLED = 400_000
 """So many networks are sorted into classes while somebody waits: about a second."""
+MOST_WALKED = 3_000
+"""Capsules and connections of a network that is walked through while somebody waits."""
 MOST_COMPUTED = 200_000_000
 """Parameters and multiply-adds of a network that is walked through while somebody waits."""
 
@@ -83,7 +85,8 @@ async def step(hub: HubOf, id: str, asked: StepRequest) -> dict[str, Any]:
     """Walk through one step of Algorithm 1: U and Y forwards, δ backwards, then the weights."""
     live = await hub.live(id)
     report = await live.report()
-    if asked.most is not None and report.parameters + report.multiply_adds > MOST_COMPUTED:
+    work, things = report.parameters + report.multiply_adds, report.capsule_count + report.connection_count
+    if asked.most is not None and (work > MOST_COMPUTED or things > MOST_WALKED):
         return {"refused": "this network is too large to be walked through here; `inkcap step` has more patience"}
     _ = report.network
     drawing, _ = await live.copy()
