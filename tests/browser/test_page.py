@@ -3,23 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hands import expect_total, expect_vertices, quick_add, start_empty
+from hands import AXE, expect_total, expect_vertices, quick_add, serious, start_empty
 from serving import Server
-
-from front_end import SOURCE
-
-AXE = SOURCE / "node_modules" / "axe-core" / "axe.min.js"
-
-
-def serious(page) -> list[str]:
-    # The page's own policy lets no foreign script in; the test speaks through the debugger instead.
-    page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {one['help']} ({one['nodes'][0]['html'][:120]})"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="web/node_modules is not installed: run `make test`")

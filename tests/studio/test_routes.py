@@ -143,11 +143,12 @@ def test_derivation_mathematics_and_enumeration(ask, lenet):
         told["delta"]
         == r"\delta^{\text{g}} = [U > 0] \circ \left(W^{\text{g-h}}\right)^{\top} \times \delta^{\text{h}}"
     )
+    assert ask(f"{of}/mathematics/a").json()["delta"].startswith(r"\delta^{\text{a}} = \left(W^{\text{a-b}}\right)")
     assert "Delta" in ask(f"{of}/mathematics/f-g").json()["update"]
     assert not any(ask(f"{of}/mathematics/zz").json().values())
     counted = ask("/api/enumeration?n=2&m=2").json()
-    assert (counted["count"], counted["shown"]) == (7, 7)
-    assert counted["svg"].startswith("<svg")
+    assert (counted["count"], len(counted["networks"])) == (7, 7)
+    assert counted["networks"][0]["svg"].startswith("<svg")
     assert ask("/api/enumeration?n=0&m=2").status_code == 422
 
 

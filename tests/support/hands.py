@@ -1,6 +1,21 @@
 """Hands at the studio's page: the gestures that browser tests share."""
 
 from inkcap.zoo import NETWORKS
+from front_end import SOURCE
+
+AXE = SOURCE / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def serious(page) -> list[str]:
+    """List what shuts people out of the page, as axe sees it."""
+    # The page's own policy lets no foreign script in; the test speaks through the debugger instead.
+    page.evaluate(AXE.read_text(encoding="utf-8") + "; undefined")
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {one['help']} ({one['nodes'][0]['html'][:120]})"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
 
 
 def start_empty(page):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -187,17 +187,15 @@ class Walk:
         self.found, self.loss_after, self.targets = found, loss_after, targets
         self.name_width = max(len(id) for id in network.capsules) + 2
 
-    def to_json(self) -> dict[str, Any]:
-        """Give all numbers: of each capsule in the order of computing, and of each weight."""
-        found = self.found
+    def to_json(self, tell: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+        """Give all numbers, of each capsule in the order of computing and of each weight; ``tell`` may shorten them."""
+        found, tell = self.found, tell or _whole
         forward: list[Any] = [
-            {"capsule": i, "U": found.U[i].tolist(), "Y": found.Y[i].tolist()} for i in self.network.capsules
+            {"capsule": i, "U": tell(found.U[i]), "Y": tell(found.Y[i])} for i in self.network.capsules
         ]
-        backward: list[Any] = [
-            {"capsule": i, "delta": found.delta[i].tolist()} for i in self._back() if i in found.delta
-        ]
+        backward: list[Any] = [{"capsule": i, "delta": tell(found.delta[i])} for i in self._back() if i in found.delta]
         updates = [
-            {"weight": n, "update": u.tolist(), "before": self.old[n].tolist(), "after": self.new[n].tolist()}
+            {"weight": n, "update": tell(u), "before": tell(self.old[n]), "after": tell(self.new[n])}
             for n, u in self._updates()
         ]
         losses = {id: float(loss) for id, loss in found.losses.items()}
@@ -265,6 +263,10 @@ class Walk:
             return "Eq. 7, from its loss"
         fronts = ", ".join(dict.fromkeys(connection.front for connection in onward))
         return f"Eq. 8, from δ of {fronts}" + (" (∂L/∂X)" if not self.network.capsules[id].incoming else "")
+
+
+def _whole(tensor: Any) -> Any:
+    return tensor.tolist()
 
 
 def show(value: Any) -> str:

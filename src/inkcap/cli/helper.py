@@ -33,7 +33,12 @@ def _step(question: Question) -> Answer:
     from inkcap.cli.backpropagation import walk
 
     given = [question[name] for name in ("inputs", "targets", "weights")]
-    return walk(_network(question), question["rate"], question["seed"], given).to_json()
+    found = walk(_network(question), question["rate"], question["seed"], given)
+    if question.get("most") is None:
+        return found.to_json()
+    from inkcap.cli.telling import in_short
+
+    return in_short(found, question["most"])
 
 
 def _expand(question: Question) -> Answer:

@@ -22,6 +22,7 @@ from inkcap.drawing import (
 )
 from inkcap.drawing.fields import read_id, read_text
 from inkcap.network import check
+from inkcap.studio.growing import grow
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Refused
 from inkcap.studio.pasting import paste
@@ -273,6 +274,7 @@ COMMANDS: dict[str, tuple[Run, tuple[str, ...], tuple[str, ...]]] = {
     "rename": (_rename, ("id", "to"), ()),
     "replace_symbol": (_replace_symbol, ("id", "symbol"), ("rank",)),
     "change": (_change, ("id", "attributes"), ()),
+    "grow": (grow, ("rule",), ("chosen", "function", "at")),
 }
 """By name what runs, the arguments that it needs, and those that it may have."""
 

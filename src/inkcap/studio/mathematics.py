@@ -78,8 +78,11 @@ def _weighed(connection: CheckedConnection, y: str) -> str:
 def _capsule(report: Report, capsule: CheckedCapsule) -> Mathematics:
     id = capsule.id
     entering = [report.connections[c] for c in capsule.incoming if c in report.connections]
+    leaving = [c for c in report.connections.values() if c.back == id]
+    back = " + ".join(_backwards(c) for c in leaving)
     if not entering:
-        return Mathematics(Y=rf"{name('Y', id)} = X")
+        delta = f"{name('δ', id)} = {back}".replace("δ", r"\delta") if leaving else ""
+        return Mathematics(Y=rf"{name('Y', id)} = X", delta=delta)
     total = " + ".join(_weighed(c, name("Y", c.back)) for c in entering if c.port == "in")
     bias = rf" + {name('B', id)}" if capsule.bias else ""
     others = "".join(
@@ -90,10 +93,8 @@ def _capsule(report: Report, capsule: CheckedCapsule) -> Mathematics:
     worn = "".join(
         rf"\quad\text{{with {part.record.title}: }} {translate(part.record.formula)}" for part in capsule.parts
     )
-    leaving = [c for c in report.connections.values() if c.back == id]
     slope = SLOPES.get(capsule.symbol, rf"\operatorname{{{_escaped(capsule.symbol)}}}'(U)")
     if leaving:
-        back = " + ".join(_backwards(c) for c in leaving)
         back = rf"\left({back}\right)" if len(leaving) > 1 else back
     else:
         back = rf"\left({name('Y', id)} - T\right)"

@@ -163,6 +163,13 @@ class Comparison(Told):
     changed: list[Changed]
     parameters: list[int]
     multiply_adds: list[int]
+    before: Json
+    """The drawing file of the first state, as of the second."""
+    after: Json
+    layout: Json
+    """Places and bends for what either state has."""
+    structures: dict[str, tuple[str, str]]
+    """By id the structures that are different: of a vertex its output, of a connection its weight."""
 
 
 class DerivationStep(Told):
@@ -171,14 +178,39 @@ class DerivationStep(Told):
     rule: str
     vertices: list[str]
     edges: list[list[str]]
+    parts: list[list[str]]
+    """The vertices that enter, network by network."""
     text: str
 
 
 class Derivation(Told):
-    """The rules that generate a drawing, step by step."""
+    """The rules that generate a drawing, step by step, or why no rules do."""
 
     steps: list[DerivationStep]
     counts: dict[str, int]
+    refused: str = ""
+
+
+class RulesRequest(Asked):
+    """Vertices that a rule shall take."""
+
+    chosen: list[str] = Field(default_factory=list[str], max_length=2_000)
+
+
+class RuleOffer(Told):
+    """A rule, the vertices that it would take network by network, and what forbids it, if anything does."""
+
+    rule: str
+    parts: list[list[str]]
+    why: str
+
+
+class RuleOffers(Told):
+    """What can be applied next, or why nothing can."""
+
+    offers: list[RuleOffer]
+    refused: str
+    functions: list[str]
 
 
 class StepRequest(Asked):
@@ -189,6 +221,8 @@ class StepRequest(Asked):
     weights: Json = Field(default_factory=dict[str, Any])
     seed: int = Field(default=0, ge=0, le=2**32 - 1)
     rate: float = Field(default=0.01, allow_inf_nan=False)
+    most: int | None = Field(default=None, ge=1, le=4096)
+    """So many numbers are told of each tensor; of larger ones the shape, the norm and a strip. None: all of them."""
 
 
 class Mathematics(Told):
@@ -200,12 +234,22 @@ class Mathematics(Told):
     update: str = ""
 
 
-class Enumeration(Told):
-    """All networks with n inputs and m neurons: how many, and a picture of the first."""
+class ListedNetwork(Told):
+    """One of the networks of a size: its edges, and its picture."""
 
+    inputs: list[str]
+    neurons: list[str]
+    edges: list[tuple[str, str]]
     svg: str
+
+
+class Enumeration(Told):
+    """All networks with n inputs and m neurons: how many, and those from one place on."""
+
     count: int
-    shown: int
+    start: int
+    networks: list[ListedNetwork]
+    refused: str = ""
 
 
 class DataSet(Told):

@@ -70,6 +70,7 @@ POLICIES = (
     Policy(f"{DRAWING}/restore", WRITE),
     Policy(f"{DRAWING}/compare"),
     Policy(f"{DRAWING}/derivation"),
+    Policy(f"{DRAWING}/rules", WRITE),
     Policy(f"{DRAWING}/step", WRITE, limit=TEXT),
     Policy(f"{DRAWING}/expand", READ | WRITE),
     Policy(DRAWING + "/mathematics/{item}"),

@@ -5,6 +5,7 @@ from inkcap.theory.derivations import Derivation, Rule, RuleSet, Step, derive, d
 from inkcap.theory.enumeration import Inputs, MadeBy, UpTo, count_networks, list_children, list_networks
 from inkcap.theory.errors import Cyclic, DerivationError, EnumerationError, NotConnected, RuleError, TheoryError
 from inkcap.theory.graphs import Classification, Graph, Witness, classify
+from inkcap.theory.growing import Offer, offers
 from inkcap.theory.necessity import Necessity, count_derivations, needs_convergence
 from inkcap.theory.nets import (
     ACTIVATIONS,
@@ -36,6 +37,7 @@ __all__ = [
     "Net",
     "Neuron",
     "NotConnected",
+    "Offer",
     "Output",
     "Rule",
     "RuleError",
@@ -59,6 +61,7 @@ __all__ = [
     "list_networks",
     "needs_convergence",
     "neuron",
+    "offers",
     "replay",
     "replay_edges",
     "replay_net",

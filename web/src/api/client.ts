@@ -26,7 +26,7 @@ export class Refused extends Error {
   }
 }
 
-async function request<T>(path: string, body?: unknown, type = "application/json"): Promise<T> {
+export async function request<T>(path: string, body?: unknown, type = "application/json"): Promise<T> {
   const init: RequestInit =
     body === undefined
       ? {}

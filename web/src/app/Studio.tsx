@@ -9,12 +9,18 @@ import { Inspector } from "../panels/Inspector";
 import { Palette } from "../panels/Palette";
 import { QuickBox } from "../panels/QuickBox";
 import { TopBar } from "../panels/TopBar";
+import { leave, useTheory } from "../theory/mode";
+import "../theory/theory.css";
 import { fitView } from "./actions";
 import { closeDrawing, openDrawing } from "./session";
 import { onKey } from "./shortcuts";
 import { useStudio } from "./store";
 
 const Dock = lazy(() => import("../panels/Dock").then((module) => ({ default: module.Dock })));
+
+const Panel = lazy(() => import("../theory/Panel").then((module) => ({ default: module.Panel })));
+const Compare = lazy(() => import("../theory/Compare").then((module) => ({ default: module.Compare })));
+const Gallery = lazy(() => import("../theory/Gallery").then((module) => ({ default: module.Gallery })));
 
 /** Keys that move the view, and showing a vertex that was searched for. */
 function ViewKeys() {
@@ -79,10 +85,16 @@ function DockFit() {
 }
 
 export function Studio({ id }: { id: string }) {
-  const dock = useStudio((s) => s.dock);
+  const open = useStudio((s) => s.dock);
+  const mode = useTheory((s) => s.mode);
+  const gallery = useTheory((s) => s.gallery);
+  const dock = open && !mode;
   useEffect(() => {
     void openDrawing(id);
-    return closeDrawing;
+    return () => {
+      leave();
+      closeDrawing();
+    };
   }, [id]);
   useEffect(() => {
     document.addEventListener("keydown", onKey);
@@ -90,11 +102,16 @@ export function Studio({ id }: { id: string }) {
   }, []);
   return (
     <ReactFlowProvider>
-      <div className={`studio ${dock ? "with-dock" : ""}`}>
+      <div className={`studio ${mode ? "with-theory" : dock ? "with-dock" : ""}`} data-mode={mode ?? undefined}>
         <TopBar />
-        <Palette />
-        <Canvas />
-        <Inspector />
+        {!mode && <Palette />}
+        {mode !== "compare" && <Canvas />}
+        {mode !== "compare" && <Inspector />}
+        <Suspense fallback={null}>
+          {mode === "compare" && <Compare id={id} />}
+          {mode && mode !== "compare" && <Panel key={mode} id={id} mode={mode} />}
+          {gallery && <Gallery />}
+        </Suspense>
         {dock && (
           <Suspense fallback={<section id="dock" />}>
             <Dock />

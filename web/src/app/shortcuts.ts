@@ -3,6 +3,7 @@
 import { isUse, vertexOf, vertices } from "../model/drawing";
 import type { Way } from "../model/sorting";
 import { neighbour } from "../model/sorting";
+import { THEORY_HELP, THEORY_KEYS, theoryKey } from "../theory/keys";
 import {
   align,
   arrange,
@@ -55,6 +56,7 @@ export const KEYS = [
   { keys: "Ctrl F", en: "find in the drawing", zh: "在绘图中查找" },
   { keys: "+ / − / 0 / 1", en: "zoom in / out / 100 % / fit", zh: "放大 / 缩小 / 100 % / 适合窗口" },
   { keys: "R", en: "open the training dock", zh: "打开训练面板" },
+  ...THEORY_HELP,
   { keys: "?", en: "these keys", zh: "显示这些按键" },
 ] as const;
 
@@ -126,6 +128,7 @@ const withControl: Record<string, (shift: boolean) => void> = {
 const zoom = (name: string) => document.dispatchEvent(new CustomEvent("inkcap-zoom", { detail: name }));
 
 const plain: Record<string, () => void> = {
+  ...THEORY_KEYS,
   "/": () => quick("add", lastVertex()),
   c: () => lastVertex() && quick("connect", lastVertex()),
   t: () => {
@@ -155,6 +158,7 @@ export function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   const { dialog, quickAdd, id } = state();
   if (!id || dialog || quickAdd || event.isComposing) return;
+  if (theoryKey(event)) return;
   const typing = target.matches("input, textarea, select, [contenteditable]");
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (typing) {

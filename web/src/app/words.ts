@@ -1,6 +1,9 @@
 /** Words of the studio in English and Chinese; a key that is missing in one language is a type error. */
 
+import { theoryChinese, theoryEnglish } from "../theory/words";
+
 const english = {
+  ...theoryEnglish,
   newDrawing: "New drawing",
   newDrawingHint: "An empty sheet of paper",
   guided: "Your first drawing",
@@ -136,6 +139,7 @@ const english = {
 export type Word = keyof typeof english;
 
 const chinese: Record<Word, string> = {
+  ...theoryChinese,
   newDrawing: "新建绘图",
   newDrawingHint: "一张空白的纸",
   guided: "第一幅绘图",

@@ -8,10 +8,12 @@ import { CapsuleGlyph } from "../glyphs/Glyphs";
 import { capsuleSymbol } from "../model/compose";
 import { structureText } from "../model/findings";
 import { capsuleAt, findingsAt, outputAt } from "../model/within";
+
+import { VertexMark } from "../theory/Overlay";
 import { FlawMark } from "./FlawMark";
 
 /** The places where lines start and end: the right edge gives, all of the front sheet takes. */
-function Ends({ form }: { form: Form }) {
+export function Ends({ form }: { form: Form }) {
   const { width } = extent(form);
   const tall = { top: form.sheets, height: form.halfHeight * 2 };
   return (
@@ -32,7 +34,17 @@ function Ends({ form }: { form: Form }) {
   );
 }
 
-function Captions({ name, title, structure, top }: { name: string; title: string; structure: string; top: number }) {
+export function Captions({
+  name,
+  title,
+  structure,
+  top,
+}: {
+  name: string;
+  title: string;
+  structure: string;
+  top: number;
+}) {
   return (
     <div className="captions" style={{ top }}>
       <b>{name}</b>
@@ -79,6 +91,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
         top={extent(form).height + 9}
       />
       <Ends form={form} />
+      <VertexMark id={id} />
     </>
   );
 });
@@ -104,6 +117,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
       <FlawMark findings={findings} below={form.halfHeight * 2 + 76} />
       <Captions name={use.label || id} title={use.group} structure={output || "?"} top={form.halfHeight * 2 + 9} />
       <Ends form={form} />
+      <VertexMark id={id} />
     </>
   );
 });

@@ -6,6 +6,8 @@ import { Sign } from "../glyphs/Glyphs";
 import { connectionSymbol, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { findingsAt } from "../model/within";
+
+import { useMark, WireMark } from "../theory/Overlay";
 import { FlawMark } from "./FlawMark";
 import { liftOver, route, straight } from "./geometry";
 
@@ -79,6 +81,7 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   });
   const parallel = useRank(id, source, target);
   const fine = useFine(source, target);
+  const mark = useMark(id);
   if (!connection) return null;
   const from: Point = [sourceX - 5, sourceY];
   const to: Point = [targetX - 3, targetY];
@@ -91,7 +94,7 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const text = wireText(connection, weight, computed);
   return (
     <>
-      <g className={`wire-line ${tone} ${fine ? "fine" : ""}`}>
+      <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${mark?.tone ?? ""}`}>
         <path className="reach" d={path} />
         <path className="wire" d={path} markerEnd={`url(#arrow${tone ? `-${tone}` : ""})`} />
         {symbol && (!fine || selected) && (
@@ -106,6 +109,13 @@ export const Wire = memo(function Wire(props: EdgeProps) {
           </g>
         )}
       </g>
+      {mark?.rows && mark.rows.length > 0 && (!fine || mark.tone === "lit") && (
+        <EdgeLabelRenderer>
+          <div className={`wire-mark ${mark.tone}`} style={{ transform: `translate(${middle[0]}px, ${middle[1]}px)` }}>
+            <WireMark id={id} />
+          </div>
+        </EdgeLabelRenderer>
+      )}
       {findings.length > 0 && (
         <EdgeLabelRenderer>
           <div className="wire-flaw" style={{ transform: `translate(${middle[0]}px, ${middle[1] + 20}px)` }}>

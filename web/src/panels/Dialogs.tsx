@@ -1,10 +1,8 @@
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import { api } from "../api/client";
-import type { HistoryRow } from "../api/types";
-import { attempt, say } from "../app/session";
+import { type ReactNode, useEffect, useRef } from "react";
 import { KEYS } from "../app/shortcuts";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { HistoryList } from "../theory/HistoryList";
 
 export function Dialog({ title, children, onClose }: { title: string; children: ReactNode; onClose: () => void }) {
   const box = useRef<HTMLDialogElement>(null);
@@ -45,34 +43,6 @@ function Keys() {
   );
 }
 
-function History({ id }: { id: string }) {
-  const [rows, setRows] = useState<HistoryRow[]>([]);
-  const word = words(useStudio((s) => s.language));
-  useEffect(() => {
-    void attempt(api.history(id)).then((found) => found && setRows([...found].sort((a, b) => b.seq - a.seq)));
-  }, [id]);
-  const restore = async (row: HistoryRow) => {
-    if ((await attempt(api.restore(id, row.seq))) === undefined) return;
-    say(`${word.restore}: ${row.label}`);
-    useStudio.setState({ dialog: null });
-  };
-  return (
-    <ol className="history">
-      {rows.map((row, i) => (
-        <li key={row.seq}>
-          <time dateTime={row.time}>{new Date(row.time).toLocaleTimeString()}</time>
-          <span>{row.label}</span>
-          {i > 0 && (
-            <button type="button" className="button" onClick={() => void restore(row)}>
-              {word.restore}
-            </button>
-          )}
-        </li>
-      ))}
-    </ol>
-  );
-}
-
 export function Dialogs() {
   const dialog = useStudio((s) => s.dialog);
   const id = useStudio((s) => s.id);
@@ -87,7 +57,7 @@ export function Dialogs() {
   if (dialog === "history" && id)
     return (
       <Dialog title={word.history} onClose={close}>
-        <History id={id} />
+        <HistoryList id={id} />
       </Dialog>
     );
   return null;

@@ -7,6 +7,7 @@ import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
 import { grouped, shortNumber } from "../model/findings";
+import { TheoryItems } from "../theory/Menu";
 import { Crumbs } from "./Crumbs";
 import { FileItems } from "./FileMenu";
 import { Logo } from "./Logo";
@@ -128,8 +129,9 @@ function MoreMenu() {
     >
       <FileItems />
       <button type="button" role="menuitem" onClick={() => show("history")}>
-        {word.history}
+        {word.history} <kbd>B</kbd>
       </button>
+      <TheoryItems />
       <button type="button" role="menuitem" onClick={() => void expand()}>
         {word.expand}
       </button>

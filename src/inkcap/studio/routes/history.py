@@ -7,13 +7,16 @@ from typing import Any, cast
 
 from fastapi import APIRouter
 
-from inkcap.drawing import Drawing, difference
-from inkcap.network import check
+from inkcap.drawing import Drawing, Edit, Put, difference
+from inkcap.network import Report, check
+from inkcap.structures.errors import InkcapError
 from inkcap.studio.hub import HubOf
+from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Refused
 from inkcap.studio.live import Live, document_of
 from inkcap.studio.models import Changed, Comparison, Past, Restore, Restored, State, Thing
 from inkcap.studio.record_shapes import DrawingFile
+from inkcap.studio.reports import Items, items_of
 
 router = APIRouter(prefix="/api/drawings/{id}")
 MEANT = ("meta", "capsule", "connection", "group", "use", "note", "plain")
@@ -61,10 +64,11 @@ async def compare(hub: HubOf, id: str, a: int, b: int) -> Comparison:
     """Tell what is different between two states, by meaning."""
     live = await hub.live(id)
     before, after = await _at(live, a), await _at(live, b)
-    return await asyncio.to_thread(_comparison, before, after)
+    return await asyncio.to_thread(comparison_of, before, after)
 
 
-def _comparison(before: Drawing, after: Drawing) -> Comparison:
+def comparison_of(before: Drawing, after: Drawing) -> Comparison:
+    """Tell what one state has and the other has not, and what is different in both."""
     added: list[Thing] = []
     removed: list[Thing] = []
     changed: list[Changed] = []
@@ -85,4 +89,43 @@ def _comparison(before: Drawing, after: Drawing) -> Comparison:
         changed=changed,
         parameters=[one.parameters, other.parameters],
         multiply_adds=[one.multiply_adds, other.multiply_adds],
+        before=document_of(before),
+        after=document_of(after),
+        layout=_layout(before, after),
+        structures=_structures(one, other),
     )
+
+
+def _layout(before: Drawing, after: Drawing) -> dict[str, Any]:
+    """Find a place for what either state has: ghosts lie where they lay, and among the others where they had none."""
+    both = after.copy()
+    kept = {"vertex": {*after.capsules, *after.uses}}
+    kept |= {kind: {record.id for record in after.records(kind)} for kind in ("group", "note", "connection")}
+    gone = [
+        Put(record)
+        for kind in ("group", "capsule", "use", "note", "connection")
+        for record in before.records(kind)
+        if record.id not in kept["vertex" if kind in ("capsule", "use") else kind]
+    ]
+    places = [Put(before.positions[put.record.id]) for put in gone if put.record.id in before.positions]
+    try:
+        both.apply(Edit("both", (*gone, *places)))
+    except InkcapError:
+        # Records that do not go together have no common layout: the ghosts find their places in the page.
+        both = after
+    found = layout_of(both)
+    stated = {id: [place.x, place.y] for id, place in both.positions.items()}
+    return {"positions": {**found["positions"], **stated}, "bends": found["bends"]}
+
+
+def _structures(one: Report, other: Report) -> dict[str, tuple[str, str]]:
+    """Give the structures that are different: what an edit brings about, beside what it says."""
+    old, new = _texts(items_of(one)), _texts(items_of(other))
+    return {id: (old[id], new[id]) for id in old if id in new and old[id] != new[id]}
+
+
+def _texts(items: Items) -> dict[str, str]:
+    told = {id: item["weight_text"] or "–" for id, item in items["connections"].items()}
+    for kind in ("capsules", "uses"):
+        told |= {id: (item["output"] or {}).get("text", "?") for id, item in items[kind].items()}
+    return told
