@@ -16,7 +16,7 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.following import Follower, Outside, begin
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Ledger
-from inkcap.studio.reports import SMALL, Items, Telling, change_of, outline_of
+from inkcap.studio.reports import Items, Telling, outline_of, told_change, told_whole
 from inkcap.studio.store import Entry, Store
 
 SAVE_AFTER = 0.25
@@ -144,7 +144,7 @@ class Live:
                     "type": "state",
                     "seq": seq,
                     "document": document,
-                    "report": {**outline, "structures": items, "partial": False},
+                    "report": told_whole(outline, items),
                     "report_seq": number,
                     "layout": layout,
                     "clients": len({other.client for other in self.tabs} | {client}),
@@ -244,7 +244,7 @@ class Live:
             try:
                 seq, outline, items = await self._latest_report()
                 old = self._reported[2] if self._reported else None
-                told = await asyncio.to_thread(_report_message, outline, items, old)
+                told = await asyncio.to_thread(told_change, outline, items, old)
             except Exception:
                 log.exception("The report of %s failed", self.id)
                 continue
@@ -341,14 +341,6 @@ class Live:
         drawing, seq = await self.copy()
         await asyncio.to_thread(self.follower.write, drawing, seq)
         self.tell({"type": "saved", "seq": seq})
-
-
-def _report_message(outline: Message, items: Items, old: Items | None) -> Message:
-    """Tell a report in full, or of a large drawing what has changed in it since it was told last."""
-    if old is None or sum(map(len, items.values())) <= SMALL:
-        return {**outline, "structures": items, "partial": False}
-    changed, gone = change_of(old, items)
-    return {**outline, "structures": changed, "gone": gone, "partial": True}
 
 
 PLACES = frozenset({"position"})
