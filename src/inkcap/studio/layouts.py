@@ -7,13 +7,14 @@ from typing import Any
 
 from inkcap.drawing import Box, Drawing
 from inkcap.drawing.layout import Spacing, layout, parts_of
+from inkcap.studio.columns import layer_by_layer
 
 NODE = Box(46.0, 46.0, 34.0, 56.0)
 """The room of a capsule on the canvas: its glyph, and under it name, title and structure."""
 SPACING = Spacing(neighbours=26.0, layers=64.0, lines=18.0, parts=56.0)
-MOST = 6_000
-"""Above so many vertices a row is set under a row: nobody reads lines among so many."""
-ROW = 80
+MOST = 1_000
+"""Above so many vertices they are set in columns, layer by layer: nobody follows a line among so many."""
+PITCH = 112.0
 
 
 def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, stored: bool = True) -> dict[str, Any]:
@@ -22,7 +23,10 @@ def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, store
     if not vertices or (stored and all(id in drawing.positions for id in vertices)):
         return {"positions": {}, "bends": {}}
     if len(vertices) > MOST:
-        return {"positions": {id: [i % ROW * 130, i // ROW * 130] for i, id in enumerate(vertices)}, "bends": {}}
+        ends = [(wire.back, wire.front) for wire in wires]
+        columns = layer_by_layer(vertices, ends, PITCH)
+        placed = drawing.positions if stored else {}
+        return {"positions": {id: _moved(at, (0, 0)) for id, at in columns.items() if id not in placed}, "bends": {}}
     sizes = dict.fromkeys(vertices, NODE) | dict(boxes or {})
     found = layout(drawing, sizes, stored=stored, spacing=SPACING)
     shift = _shift(drawing, found.positions) if stored else (0.0, 0.0)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from inkcap.drawing import Drawing, Edit, Patch, Remove, difference
-from inkcap.drawing.codec import decode
+from inkcap.drawing.files import SECTIONS
+from inkcap.drawing.migrations import FORMAT
 from inkcap.network import Memory, Report, check
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.following import Follower, Outside, begin
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Ledger
+from inkcap.studio.neurons import capsule_places, summary_of, told_edit
 from inkcap.studio.reports import Items, Telling, outline_of, told_change, told_whole
 from inkcap.studio.store import Entry, Store
 
@@ -136,7 +138,7 @@ class Live:
         tab = Tab(client)
         async with self.lock:
             drawing, seq = self.ledger.drawing, self.ledger.seq
-            document, layout = await asyncio.to_thread(lambda: (document_of(drawing), layout_of(drawing)))
+            document, layout = await asyncio.to_thread(lambda: (document_of(drawing), self._laid_out(drawing)))
             undo, redo = self.ledger.can(client)
             number, outline, items = self._reported = self._reported or reported
             tab.tell(
@@ -223,7 +225,7 @@ class Live:
             "seq": entry.seq,
             "client": entry.client,
             "number": entry.number,
-            "edit": entry.edit.to_json(),
+            "edit": told_edit(entry.edit),
             "label": entry.label,
             "kind": entry.kind,
             "made": list(entry.made),
@@ -256,7 +258,14 @@ class Live:
         drawing, _ = await self.copy()
         if len(drawing.capsules) + len(drawing.uses) > QUICK_LAYOUT:
             return None
-        return await asyncio.to_thread(layout_of, drawing)
+        return await asyncio.to_thread(self._laid_out, drawing)
+
+    def _laid_out(self, drawing: Drawing) -> Message:
+        """Lay out what has no place; capsules around neurons in columns find theirs among them."""
+        facts = self._checked[1].plain if self._checked else None
+        if drawing.plain is None or facts is None:
+            return layout_of(drawing)
+        return {"positions": capsule_places(drawing, facts), "bends": {}}
 
     # Its file ------------------------------------------------------------------------------------------------
 
@@ -314,7 +323,7 @@ class Live:
         message: Message = {"type": "file", "change": self.outside.change, "message": self.outside.message}
         if self.outside.drawing is not None:
             edit = difference(self.ledger.drawing, self.outside.drawing, "changed outside of the studio")
-            message["edit"] = edit.to_json()
+            message["edit"] = told_edit(edit)
         return message
 
     async def accept_file(self, client: str) -> None:
@@ -353,5 +362,10 @@ def kind_of(patch: Patch) -> str:
 
 
 def document_of(drawing: Drawing) -> dict[str, Any]:
-    """Give a drawing as the JSON of its file."""
-    return decode(drawing.to_text())
+    """Give a drawing as the JSON of its file, but for neurons in columns, of which it has only the numbers."""
+    document: dict[str, Any] = {"format": FORMAT, "name": drawing.name, "dtype": drawing.dtype}
+    for section, kind, _ in SECTIONS:
+        document[section] = [record.to_json() for record in drawing.records(kind)]
+    if drawing.plain is not None:
+        document["plain"] = summary_of(drawing.plain)
+    return {**document, "positions": {id: position.to_json() for id, position in drawing.positions.items()}}

@@ -18,6 +18,8 @@ Items = dict[str, dict[str, dict[str, Any]]]
 KINDS = ("capsules", "connections", "uses")
 SMALL = 400
 """Up to so many capsules and connections a report is told in full every time."""
+MOST_NAMED = 100
+"""How many inputs, outputs and hidden neurons in columns a report names."""
 MOST_ALIKE = 20_000
 """How many descriptions are remembered to be shared."""
 
@@ -25,6 +27,9 @@ MOST_ALIKE = 20_000
 def outline_of(report: Report) -> dict[str, Any]:
     """Describe the drawing as a whole; every diagnostic has its number, by which its fix is asked for."""
     told = report.outline()
+    if report.plain is not None:
+        # Neurons in columns are as many as they are, and nobody reads their names.
+        told |= {name: told[name][:MOST_NAMED] for name in ("inputs", "outputs", "hidden")}
     told["diagnostics"] = [{**one, "index": i} for i, one in enumerate(told["diagnostics"])]
     told["derivation"] = {"steps": report.capsule_count} if report.classification else None
     told["connected"] = not any(d.rule == "disconnected" for d in report.diagnostics)
@@ -84,7 +89,14 @@ class Telling:
         if checked.ports:
             return _capsule(checked, record, lines)
         entering = sum([lines[id]["multiply_adds"] for id in checked.incoming if id in lines])
-        key = (id(checked.attributes), checked.total_input, checked.output, record.likeness, checked.bias_kind, entering)
+        key = (
+            id(checked.attributes),
+            checked.total_input,
+            checked.output,
+            record.likeness,
+            checked.bias_kind,
+            entering,
+        )
         known = self._alike.get(key)
         if known is None:
             known = self._alike[key] = (checked.attributes, _capsule(checked, record, lines))
