@@ -17,6 +17,7 @@ from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
 from inkcap.studio.store import Row, Store
+from inkcap.studio.summaries import Summaries
 from inkcap.studio.workspace import find_drawings
 
 WATCH_EVERY = 0.5
@@ -38,6 +39,7 @@ class Hub:
         self.workspace = workspace
         self.store = Store(workspace)
         self.zoo = Zoo(self.store.folder)
+        self.summaries = Summaries(workspace, self.store)
         self.helper = Helper()
         self.data_sets: list[dict[str, Any]] | None = None
         """The sets that can be trained on, once the helper has listed them."""
@@ -47,6 +49,7 @@ class Hub:
 
     def close(self) -> None:
         """Close the log."""
+        self.summaries.stop()
         self.store.close()
 
     async def stop(self) -> None:

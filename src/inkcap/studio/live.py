@@ -61,9 +61,9 @@ class Live:
 
     def __init__(self, store: Store, id: str, path: Path) -> None:
         """Open the drawing; a file that changed while it was closed is taken over as an edit."""
-        begin(store, id, path)
+        begun = begin(store, id, path)
         self.id, self.store = id, store
-        self.ledger = Ledger(store, id)
+        self.ledger = Ledger(store, id, begun)
         self.follower = Follower(store, id, path)
         self.lock = asyncio.Lock()
         self.tabs: set[Tab] = set()
