@@ -25,7 +25,7 @@ def in_columns(levels: Sequence[int], pitch: float, keys: Sequence[float] | None
     if keys is not None:
         blocks = [sorted(block, key=lambda vertex: keys[vertex]) for block in blocks]
     rows = _rows([len(block) for block in blocks], pitch)
-    gap = _gap(rows, pitch)
+    gap = _gap(rows, len(blocks), pitch)
     places: Places = [(0.0, 0.0)] * len(levels)
     left = 0.0
     for block in blocks:
@@ -39,15 +39,16 @@ def in_columns(levels: Sequence[int], pitch: float, keys: Sequence[float] | None
     return places
 
 
-def _gap(rows: int, pitch: float) -> float:
-    return min(max(rows * pitch * 0.3, GAPS[0] + pitch), GAPS[1])
+def _gap(rows: int, layers: int, pitch: float) -> float:
+    """Leave room for lines: more between high layers, less between many."""
+    return min(max(rows * pitch * 2.4 / max(layers, 1), GAPS[0] + pitch), GAPS[1])
 
 
 def _rows(sizes: Sequence[int], pitch: float) -> int:
     """Choose how many rows the highest block has, so that the whole comes nearest to a page."""
     best, nearest, rows = 1, math.inf, 1
     while rows <= max(sizes, default=1):
-        width = sum((math.ceil(size / rows) - 1) * pitch + _gap(rows, pitch) for size in sizes)
+        width = sum((math.ceil(size / rows) - 1) * pitch + _gap(rows, len(sizes), pitch) for size in sizes)
         off = abs(math.log(width / (rows * pitch) / PAGE))
         if off < nearest:
             best, nearest = rows, off

@@ -7,6 +7,8 @@ import type {
   DrawingFile,
   HistoryRow,
   Mathematics,
+  Neuron,
+  Neurons,
   RecipeFields,
   RunDetail,
   RunRow,
@@ -67,7 +69,10 @@ export const api = {
   at: (id: string, seq: number) => request<{ document: DrawingFile }>(`${of(id)}/at/${seq}`),
   restore: (id: string, seq: number) => request<unknown>(`${of(id)}/restore`, { seq }),
   mathematics: (id: string, item: string) => request<Mathematics>(`${of(id)}/mathematics/${encodeURIComponent(item)}`),
-  expand: (id: string) => request<{ id: string }>(`${of(id)}/expand`),
+  expand: (id: string, capsule = "") =>
+    request<{ id: string }>(`${of(id)}/expand${capsule ? `?capsule=${encodeURIComponent(capsule)}` : ""}`, {}),
+  neurons: (id: string) => request<Neurons>(`${of(id)}/neurons`),
+  neuron: (id: string, number: number) => request<Neuron>(`${of(id)}/neurons/${number}`),
   data: () => request<DataSet[]>("/data"),
   fields: () => request<RecipeFields>("/recipes/fields"),
   train: (id: string, data: string, recipe: Attributes) =>

@@ -304,6 +304,8 @@ export interface Listed {
   parameters: number | null;
   well_formed: boolean;
   error: string | null;
+  /** False while a new or changed file still waits for its check. */
+  counted?: boolean;
 }
 
 export interface Workspace {
@@ -382,4 +384,39 @@ export interface Mathematics {
   Y?: string;
   delta?: string;
   update?: string;
+}
+
+// Neurons in columns -------------------------------------------------------------------------------------------
+
+/** All neurons of a block, or of too many a sample; numbers as typed arrays in base64. */
+export interface Neurons {
+  count: number;
+  stride: number;
+  connections: number;
+  lines: number;
+  symbols: string[];
+  symbol: string;
+  places: string;
+  back: string;
+  front: string;
+  weight: string;
+  spans: { capsule: string; first: number; count: number; writes: boolean }[];
+}
+
+export interface NeuronLine {
+  neuron: number;
+  weight: number;
+}
+
+export interface Neuron {
+  name: string;
+  symbol: string;
+  bias: number;
+  layer: number;
+  reads: string | null;
+  writes: string | null;
+  enters: number;
+  leaves: number;
+  entering: NeuronLine[];
+  leaving: NeuronLine[];
 }

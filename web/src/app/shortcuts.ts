@@ -22,6 +22,7 @@ import {
   select,
   undo,
 } from "./actions";
+import { chooseNeuron, useNeurons, walkNeurons } from "./neurons";
 import { toggleDock } from "./preferences";
 import { type QuickAdd, useStudio } from "./store";
 
@@ -69,6 +70,7 @@ function lastVertex(): string | null {
 const WAYS: Record<string, Way> = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
 
 function go(way: Way, more: boolean): void {
+  if (walkNeurons(way)) return;
   const { scene, places, selection } = state();
   const line = [...selection].map((id) => scene.connection.get(id)).find(Boolean);
   const from = lastVertex();
@@ -93,6 +95,7 @@ function enter(): void {
 }
 
 function stepBack(): void {
+  if (useNeurons.getState().chosen !== null) return chooseNeuron(null);
   const { selection, scope } = state();
   if (selection.size) select([]);
   else if (scope.length) leaveTo(scope.length - 1);

@@ -15,14 +15,18 @@ import {
 } from "@xyflow/react";
 import { type DragEvent, type MouseEvent, useCallback, useEffect, useMemo, useState } from "react";
 import type { Point } from "../api/types";
-import { add, addUse, connect, move, onFit, openGroup, select } from "../app/actions";
+import { add, addUse, connect, fitView, move, onFit, openGroup, select } from "../app/actions";
+import { neuronCorners, useNeuronBlock } from "../app/neurons";
 import { useStudio } from "../app/store";
 import { colours } from "../glyphs/forms";
 import { capsuleSymbol } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { FACE_TYPE, readFace } from "../panels/faces";
+import { crowdOfScene } from "./crowd";
 import { EmptyCanvas } from "./EmptyCanvas";
-import { PaintedVertices, useCrowded } from "./PaintedVertices";
+import { clickPainted, endBox, startBox } from "./hands";
+import { useInView } from "./inview";
+import { PaintedVertices } from "./PaintedVertices";
 import { anchor, boundsOf, edgesOf, formOf, nodesOf } from "./scene";
 import { CapsuleNode, NoteNode, UseNode } from "./VertexNode";
 import { Arrowheads, DrawnLine, Wire } from "./Wire";
@@ -54,14 +58,19 @@ export function Canvas() {
   const theme = useStudio((s) => s.theme);
   const flow = useReactFlow();
   const size = useStoreApi();
-  const crowded = useCrowded();
+  const { crowded, near } = useInView();
+  const block = useNeuronBlock();
+  const crowd = useMemo(
+    () => (crowded ? crowdOfScene(scene, places, catalogue) : null),
+    [crowded, scene, places, catalogue],
+  );
   const drawn = useMemo(
-    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report)),
-    [crowded, scene, places, selection, catalogue, report],
+    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report, near)),
+    [crowded, near, scene, places, selection, catalogue, report],
   );
   const edges = useMemo(
-    () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue)),
-    [crowded, scene, selection, catalogue],
+    () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue, near)),
+    [crowded, near, scene, selection, catalogue],
   );
   const [nodes, setNodes] = useState<Node[]>(drawn);
   const [connecting, setConnecting] = useState(false);
@@ -79,7 +88,7 @@ export function Canvas() {
   useEffect(() => {
     onFit(() => {
       const { width, height } = size.getState();
-      const all = boundsOf(useStudio.getState().places.values());
+      const all = boundsOf([...useStudio.getState().places.values(), ...neuronCorners()]);
       if (all && width)
         void flow.setViewport(getViewportForBounds(all, width, height, 0.03, 1.25, 0.04), { duration: 200 });
     });
@@ -131,7 +140,9 @@ export function Canvas() {
 
   const onPaneClick = useCallback(
     (event: MouseEvent) => {
-      if (event.detail === 2)
+      const hit = clickPainted(event);
+      if (!hit && !event.ctrlKey && !event.metaKey && !event.shiftKey) select([]);
+      if (event.detail === 2 && !hit)
         useStudio.setState({
           quickAdd: { at: place(event), screen: [event.clientX, event.clientY], after: null, mode: "add" },
         });
@@ -161,11 +172,17 @@ export function Canvas() {
     [scene, catalogue, theme],
   );
 
-  const empty = scene.capsule.size + scene.use.size + scene.note.size === 0;
+  // Neurons that come after their drawing are brought into view as the drawing was.
+  useEffect(() => {
+    if (block) fitView();
+  }, [block]);
+
+  const empty = scene.capsule.size + scene.use.size + scene.note.size + scene.plain.size === 0;
   return (
     <main
       id="canvas"
       data-vertices={scene.capsule.size + scene.use.size}
+      data-neurons={block?.count ?? 0}
       className={connecting ? "connecting" : ""}
       tabIndex={-1}
       aria-label="canvas"
@@ -187,6 +204,8 @@ export function Canvas() {
         onConnectStart={() => setConnecting(true)}
         onConnectEnd={onConnectEnd}
         onPaneClick={onPaneClick}
+        onSelectionStart={startBox}
+        onSelectionEnd={endBox}
         connectionLineComponent={DrawnLine}
         connectionRadius={36}
         isValidConnection={({ source, target }) => source !== target}
@@ -205,7 +224,7 @@ export function Canvas() {
         proOptions={{ hideAttribution: true }}
       >
         <Background variant={BackgroundVariant.Dots} gap={22} size={2} />
-        {crowded && <PaintedVertices />}
+        {(crowd || block) && <PaintedVertices scene={crowd} block={block} />}
         {places.size > 12 && !crowded && (
           <MiniMap pannable zoomable nodeColor={tint} nodeBorderRadius={10} ariaLabel="minimap" />
         )}

@@ -2,6 +2,7 @@
 
 import type { Attributes, Edit, FromServer, Layout, Report, Steps, ToServer } from "../api/types";
 import type { Drawing } from "./drawing";
+import { unpacked } from "./findings";
 import { isEdit, type Mirror, type Pending } from "./mirror";
 
 export interface Socket {
@@ -106,8 +107,9 @@ export class Live {
       for (const number of this.mirror.reset(message.seq, message.document, message.acknowledged ?? 0))
         this.keeper.forget(number);
       this.listener.steps(message);
+      // The layout comes first: without it every place would be guessed, for one moment that nobody sees.
+      this.listener.report(unpacked(message.report), message.layout);
       this.listener.drawing(this.mirror.drawing);
-      this.listener.report(message.report, message.layout);
       this.listener.clients(message.clients);
       this.listener.status("live");
       for (const pending of this.mirror.pending) this.sendPending(pending);
@@ -124,7 +126,7 @@ export class Live {
       this.keeper.forget(message.number);
       this.listener.drawing(this.mirror.drawing);
       this.listener.refused(message.message, refused);
-    } else if (message.type === "report") this.listener.report(message.report, message.layout ?? null);
+    } else if (message.type === "report") this.listener.report(unpacked(message.report), message.layout ?? null);
     else if (message.type === "file") {
       if (message.change === "outside") this.listener.outside(message.edit);
       else this.listener.trouble(message.message ?? "The drawing's file was deleted outside the studio.");

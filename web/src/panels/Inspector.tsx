@@ -1,10 +1,12 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import { align, arrange, duplicate, makeGroup, removeSelected } from "../app/actions";
+import { useNeurons } from "../app/neurons";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { CapsuleCard, ConnectionCard } from "./Cards";
 import { MathematicsCard } from "./MathematicsCard";
+import { NeuronCard } from "./NeuronCard";
 import { DrawingCard, NoteCard, UseCard } from "./OtherCards";
 
 function Many({ count }: { count: number }) {
@@ -66,6 +68,7 @@ export function Inspector() {
   const scene = useStudio((s) => s.scene);
   const id = useStudio((s) => s.id);
   const word = words(useStudio((s) => s.language));
+  const neuron = useNeurons((s) => s.chosen !== null);
   const [tab, setTab] = useState<Tab>("thing");
   const [only] = selection.size === 1 ? selection : [];
   const capsule = scene.capsule.get(only ?? "");
@@ -80,7 +83,9 @@ export function Inspector() {
         ? word.group
         : note
           ? word.note
-          : word.drawing;
+          : neuron
+            ? word.neuron
+            : word.drawing;
   const tabs: [Tab, string][] = [["thing", title]];
   if (capsule || connection) tabs.push(["mathematics", word.mathematics]);
   tabs.push(["code", word.code]);
@@ -100,7 +105,8 @@ export function Inspector() {
         {shown === "thing" && connection && <ConnectionCard connection={connection} />}
         {shown === "thing" && use && <UseCard use={use} />}
         {shown === "thing" && note && <NoteCard note={note} />}
-        {shown === "thing" && !selection.size && <DrawingCard />}
+        {shown === "thing" && neuron && <NeuronCard />}
+        {shown === "thing" && !selection.size && !neuron && <DrawingCard />}
         {shown === "mathematics" && id && only && <MathematicsCard id={id} item={only} />}
         {shown === "code" && id && <CodeCard id={id} />}
       </div>

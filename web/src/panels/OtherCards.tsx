@@ -9,6 +9,7 @@ import { changeAttribute } from "../model/compose";
 import { findingsOf, grouped, structureText } from "../model/findings";
 import { Facts, Findings } from "./Cards";
 import { Field, readField, showValue } from "./Field";
+import { NeuronBlock } from "./NeuronCard";
 
 const COUNT = {
   kind: "size",
@@ -135,6 +136,7 @@ export function DrawingCard() {
           ...(report.derivation ? ([[word.steps, grouped(report.derivation.steps)]] as [string, string][]) : []),
         ]}
       />
+      <NeuronBlock />
       {findings.length ? <Findings findings={findings.slice(0, 30)} /> : <p className="soft">{word.well_done}</p>}
     </>
   );

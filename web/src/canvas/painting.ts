@@ -1,0 +1,194 @@
+/** Painting a crowd: as much of each vertex as its size on the screen can show, and lines as many as time allows. */
+
+import type { Viewport } from "@xyflow/react";
+import { colours, type Theme } from "../glyphs/forms";
+import type { Crowd } from "./crowd";
+
+export interface Sheet {
+  pen: CanvasRenderingContext2D;
+  view: Viewport;
+  width: number;
+  height: number;
+  /** Pixels of the screen for one of the page. */
+  ratio: number;
+  theme: Theme;
+}
+
+/** A line that belongs to no crowd: between a capsule and the neurons that stand for it. */
+export type Link = [number, number, number, number];
+
+const INK = { light: "29,33,48", dark: "233,231,223" } as const;
+export const ACCENT = { light: "#5a3fd0", dark: "#8d78ea" } as const;
+/** So many lines in one go keep a frame short. */
+export const AT_ONCE = 6000;
+
+export function clear({ pen, view, width, height, ratio }: Sheet): void {
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  const scale = view.zoom * ratio;
+  pen.setTransform(scale, 0, 0, scale, view.x * ratio, view.y * ratio);
+}
+
+/** Which vertices are in view, as a byte for each, and how many. */
+export function inView(crowd: Crowd, { view, width, height }: Sheet): { seen: Uint8Array; count: number } {
+  const margin = 40 / view.zoom;
+  const [left, top] = [-view.x / view.zoom - margin, -view.y / view.zoom - margin];
+  const [right, bottom] = [left + width / view.zoom + 2 * margin, top + height / view.zoom + 2 * margin];
+  const seen = new Uint8Array(crowd.count);
+  let count = 0;
+  for (let i = 0; i < crowd.count; i++) {
+    const [x, y] = [crowd.x[i] as number, crowd.y[i] as number];
+    if (x > left && x < right && y > top && y < bottom) {
+      seen[i] = 1;
+      count++;
+    }
+  }
+  return { seen, count };
+}
+
+const common = (a: number, b: number): number => (b ? common(b, a % b) : a);
+
+/** The lines that touch what is in view, spread so that the first of them are a fair sample of all. */
+export function linesInView(crowd: Crowd, seen: Uint8Array): Uint32Array {
+  const all = crowd.back.length;
+  const found = new Uint32Array(all);
+  let step = Math.max(1, Math.round(all * 0.618));
+  while (all > 1 && common(step, all) !== 1) step++;
+  let count = 0;
+  for (let i = 0, line = 0; i < all; i++, line = (line + step) % all)
+    if (seen[crowd.back[line] as number] || seen[crowd.front[line] as number]) found[count++] = line;
+  return found.subarray(0, count);
+}
+
+/** Paint some of the lines; many are thin and pale, so that their density is what one sees. */
+export function paintLines(sheet: Sheet, crowd: Crowd, lines: Uint32Array, from: number, to: number): void {
+  const { pen, view, theme } = sheet;
+  // Where every goes over every other, they add up to a wash of this strength and no more.
+  const wash = Math.min(0.5, Math.max(0.3, 12 / Math.sqrt(Math.max(lines.length, 1))));
+  const shade = 1 - (1 - wash) ** (1 / Math.max(1, lines.length / AT_ONCE));
+  pen.strokeStyle = `rgba(${INK[theme]},${shade.toFixed(3)})`;
+  pen.lineWidth = Math.max(1.2, 0.7 / view.zoom);
+  pen.beginPath();
+  for (let i = from; i < Math.min(to, lines.length); i++) {
+    const line = lines[i] as number;
+    const [a, b] = [crowd.back[line] as number, crowd.front[line] as number];
+    pen.moveTo(crowd.x[a] as number, crowd.y[a] as number);
+    pen.lineTo(crowd.x[b] as number, crowd.y[b] as number);
+  }
+  pen.stroke();
+}
+
+export function paintLinks({ pen, view, theme }: Sheet, links: readonly Link[]): void {
+  pen.strokeStyle = `rgba(${INK[theme]},.4)`;
+  pen.lineWidth = Math.max(1.2, 0.8 / view.zoom);
+  pen.beginPath();
+  for (const [x1, y1, x2, y2] of links) {
+    pen.moveTo(x1, y1);
+    pen.lineTo(x2, y2);
+  }
+  pen.stroke();
+}
+
+const paths = new Map<string, Path2D>();
+
+function glyphPath(path: string): Path2D {
+  const there = paths.get(path) ?? new Path2D(path);
+  paths.set(path, there);
+  return there;
+}
+
+export function paintVertices(sheet: Sheet, crowd: Crowd, seen: Uint8Array): void {
+  crowd.looks.forEach((_, look) => {
+    const those: number[] = [];
+    for (let i = 0; i < crowd.count; i++) if (seen[i] && crowd.look[i] === look) those.push(i);
+    paintAlike(sheet, crowd, look, those);
+  });
+  if (16 * sheet.view.zoom >= 13) paintNames(sheet, crowd, seen);
+}
+
+/** Vertices of one look: a dot, a disc, the shape, or the shape with its mark, by their size on the screen. */
+function paintAlike({ pen, view, theme }: Sheet, crowd: Crowd, number: number, those: number[]): void {
+  const look = crowd.looks[number];
+  if (!look || !those.length) return;
+  const [ink, wash] = look.glyph ? colours(look.glyph, theme) : [`rgb(${INK[theme]})`, "rgba(128,128,140,.15)"];
+  const { halfWidth, halfHeight } = look.form;
+  const large = Math.min(halfWidth, halfHeight) * view.zoom;
+  if (large < 1.3) {
+    const dot = 2 / view.zoom;
+    pen.fillStyle = ink;
+    for (const i of those) pen.fillRect((crowd.x[i] as number) - dot / 2, (crowd.y[i] as number) - dot / 2, dot, dot);
+    return;
+  }
+  pen.beginPath();
+  for (const i of those) {
+    const [x, y] = [crowd.x[i] as number, crowd.y[i] as number];
+    if (look.round) {
+      pen.moveTo(x + halfWidth - 0.8, y);
+      pen.arc(x, y, halfWidth - 0.8, 0, Math.PI * 2);
+    } else pen.roundRect(x - halfWidth, y - halfHeight, halfWidth * 2, halfHeight * 2, Math.min(halfWidth - 0.8, 12));
+  }
+  pen.fillStyle = wash;
+  pen.fill();
+  pen.strokeStyle = ink;
+  pen.lineWidth = large < 4 ? Math.min(9, 1.1 / view.zoom) : 1.6;
+  pen.stroke();
+  if (large < 5 || !look.glyph) return;
+  const path = glyphPath(look.glyph.path);
+  const { mark } = look.form;
+  pen.lineCap = pen.lineJoin = "round";
+  pen.fillStyle = ink;
+  pen.lineWidth = 2.1 / mark;
+  const base = pen.getTransform();
+  for (const i of those) {
+    pen.setTransform(base);
+    pen.translate(crowd.x[i] as number, crowd.y[i] as number);
+    pen.scale(mark, mark);
+    if (look.glyph.filled) pen.fill(path);
+    else pen.stroke(path);
+  }
+  pen.setTransform(base);
+}
+
+function paintNames({ pen, theme }: Sheet, crowd: Crowd, seen: Uint8Array): void {
+  pen.font = "600 7px Inter, system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.fillStyle = `rgba(${INK[theme]},.8)`;
+  for (let i = 0; i < crowd.count; i++)
+    if (seen[i]) pen.fillText(crowd.name(i), crowd.x[i] as number, (crowd.y[i] as number) + 25, 42);
+}
+
+/** Rings around vertices, with their lines when they are few. */
+export function paintChosen(sheet: Sheet, crowd: Crowd, chosen: ReadonlySet<number>, shift: [number, number]): void {
+  const { pen, view, theme } = sheet;
+  const moved = (i: number): [number, number] => {
+    const [dx, dy] = chosen.has(i) ? shift : [0, 0];
+    return [(crowd.x[i] as number) + dx, (crowd.y[i] as number) + dy];
+  };
+  pen.strokeStyle = ACCENT[theme];
+  if (chosen.size <= 200) {
+    pen.globalAlpha = 0.75;
+    pen.lineWidth = 1.2 / view.zoom;
+    pen.beginPath();
+    for (let line = 0; line < crowd.back.length; line++) {
+      const [a, b] = [crowd.back[line] as number, crowd.front[line] as number];
+      if (!chosen.has(a) && !chosen.has(b)) continue;
+      pen.moveTo(...moved(a));
+      pen.lineTo(...moved(b));
+    }
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+  pen.lineWidth = Math.max(2.4, 2.2 / view.zoom);
+  pen.beginPath();
+  for (const i of chosen) {
+    const look = crowd.looks[crowd.look[i] as number];
+    const [x, y] = moved(i);
+    const room = 3 / view.zoom;
+    const [wide, high] = [(look?.form.halfWidth ?? 16) + room, (look?.form.halfHeight ?? 16) + room];
+    if (look?.round ?? true) {
+      pen.moveTo(x + wide, y);
+      pen.arc(x, y, wide, 0, Math.PI * 2);
+    } else pen.roundRect(x - wide, y - high, wide * 2, high * 2, Math.min(wide, 12));
+  }
+  pen.stroke();
+}
