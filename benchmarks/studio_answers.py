@@ -72,6 +72,8 @@ def measure(count: int, edits: int = EDITS) -> list[Answers]:
         with Server(workspace) as server, server.client() as client:
             id = client.get("/api/workspace").json()["drawings"][0]["id"]
             with Tab(server, id) as tab:
+                if tab.state["report"] is None:
+                    tab.hear("report")
                 return [_edit_at(tab, place, count, edits) for place in PLACES]
 
 

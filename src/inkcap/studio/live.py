@@ -27,6 +27,8 @@ QUEUE = 2_000
 """How many messages a tab may be behind; one that is further behind is let go, and comes back for the whole state."""
 QUICK_LAYOUT = 300
 """Up to so many vertices a report comes with the layout of what has no place."""
+LARGE = 3_000
+"""Above so many capsules and connections a drawing is shown before it is checked; its report follows."""
 FROM_FILE = "file"
 """The client whose edits are changes of the file while nobody had the drawing open."""
 
@@ -134,19 +136,22 @@ class Live:
 
     async def join(self, client: str) -> Tab:
         """Let a tab in: the whole state is its first message, everything after that follows."""
-        reported = await self._latest_report()
+        early = self._reported is None and self.ledger.drawing.plain is None and self._size() > LARGE
+        # A large drawing is shown before it is checked.
+        reported = None if early else await self._latest_report()
         tab = Tab(client)
         async with self.lock:
             drawing, seq = self.ledger.drawing, self.ledger.seq
             document, layout = await asyncio.to_thread(lambda: (document_of(drawing), self._laid_out(drawing)))
             undo, redo = self.ledger.can(client)
-            number, outline, items = self._reported = self._reported or reported
+            self._reported = self._reported or reported
+            number, outline, items = self._reported or (0, {}, {})
             tab.tell(
                 {
                     "type": "state",
                     "seq": seq,
                     "document": document,
-                    "report": told_whole(outline, items),
+                    "report": told_whole(outline, items) if self._reported else None,
                     "report_seq": number,
                     "layout": layout,
                     "clients": len({other.client for other in self.tabs} | {client}),
@@ -156,10 +161,15 @@ class Live:
                 }
             )
             self.tabs.add(tab)
+            if self._reported is None:
+                self._report_wanted.set()
             if self.outside is not None:
                 tab.tell(self._offer())
         self._tell_clients()
         return tab
+
+    def _size(self) -> int:
+        return len(self.ledger.drawing.capsules) + len(self.ledger.drawing.connections)
 
     def leave(self, tab: Tab) -> None:
         """Let a tab go."""

@@ -271,7 +271,14 @@ export interface Steps {
 }
 
 export type FromServer =
-  | ({ type: "state"; seq: number; document: DrawingFile; report: Report; layout: Layout | null; clients: number } & {
+  | ({
+      type: "state";
+      seq: number;
+      document: DrawingFile;
+      report: Report | null;
+      layout: Layout | null;
+      clients: number;
+    } & {
       acknowledged?: number;
     } & Steps)
   | ({ type: "applied"; seq: number; client: string; number: number | null; edit: Edit; label: string } & {

@@ -64,7 +64,7 @@ function Follow() {
 
 /** Bring a drawing into view once it has come. */
 function FirstFit({ id }: { id: string }) {
-  const there = useStudio((s) => s.id === id && s.report !== null);
+  const there = useStudio((s) => s.id === id && (s.report !== null || s.status === "live"));
   useEffect(() => {
     if (!there) return;
     const timer = setTimeout(fitView, 80);

@@ -11,6 +11,7 @@ import {
   type OnConnectEnd,
   ReactFlow,
   useReactFlow,
+  useStore,
   useStoreApi,
 } from "@xyflow/react";
 import { type DragEvent, type MouseEvent, useCallback, useEffect, useMemo, useState } from "react";
@@ -223,7 +224,7 @@ export function Canvas() {
         colorMode={theme}
         proOptions={{ hideAttribution: true }}
       >
-        <Background variant={BackgroundVariant.Dots} gap={22} size={2} />
+        <Dots />
         {(crowd || block) && <PaintedVertices scene={crowd} block={block} />}
         {places.size > 12 && !crowded && (
           <MiniMap pannable zoomable nodeColor={tint} nodeBorderRadius={10} ariaLabel="minimap" />
@@ -233,6 +234,12 @@ export function Canvas() {
       {empty && <EmptyCanvas />}
     </main>
   );
+}
+
+/** The paper's dots; from afar they would be a grey that costs every frame. */
+function Dots() {
+  const near = useStore((s) => s.transform[2] > 0.4);
+  return near ? <Background variant={BackgroundVariant.Dots} gap={22} size={2} /> : null;
 }
 
 function allow(event: DragEvent): void {

@@ -124,7 +124,7 @@ export function PaintedVertices({ scene, block }: Props) {
   return (
     <>
       <canvas ref={below} className="painted" role="img" aria-label={`${count} vertices`} />
-      <canvas ref={above} className="painted" role="presentation" hidden />
+      <canvas ref={above} className="painted" aria-label="selection" hidden />
       {hover && !hold && <Tip hit={hover} at={hover.at} />}
     </>
   );

@@ -5,7 +5,6 @@ import type { Viewport } from "@xyflow/react";
 import type { Theme } from "../glyphs/forms";
 import type { Crowd } from "./crowd";
 import {
-  AT_ONCE,
   clear,
   inView,
   type Link,
@@ -19,8 +18,14 @@ import {
 
 /** Milliseconds: what may be painted in every frame, how long a view that rests must rest, how often a moving one is. */
 const QUICK = 12;
-const REST = 110;
+const REST = 160;
 const MOVING = 250;
+/** A moving view is painted anew once so much of it would be bare paper. */
+const BARE = 0.3;
+/** How many lines go into one frame: as many as it turns out to bear. */
+const FEWEST = 300;
+const MOST = 6000;
+const FRAME = 24;
 
 export interface Chosen {
   crowd: Crowd;
@@ -39,6 +44,7 @@ export class Painter {
   /** How long the last painting kept the screen, its lines on the way to it too. */
   private cost = 100;
   private last = 0;
+  private share = 1500;
   private frame = 0;
   private more = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -70,7 +76,8 @@ export class Painter {
     this.ring();
     clearTimeout(this.timer);
     const wait = this.cost < QUICK ? 0 : Math.max(MOVING, 7 * this.cost);
-    if (performance.now() - this.last > wait) this.soon();
+    const bare = Math.abs(dx) > width * BARE || Math.abs(dy) > height * BARE || scale < 1 - BARE || scale > 2;
+    if ((bare || !wait) && performance.now() - this.last > wait) this.soon();
     else this.timer = setTimeout(() => this.soon(), REST);
   }
 
@@ -113,14 +120,14 @@ export class Painter {
     // Lines come after the vertices and go below them, so that more can follow in later frames.
     sheet.pen.globalCompositeOperation = "destination-over";
     this.crowds.forEach((crowd, i) => {
-      const lines = linesInView(crowd, seen[i] as Uint8Array);
-      paintLines(sheet, crowd, lines, 0, AT_ONCE);
-      let done = AT_ONCE;
-      if (done < lines.length)
+      const lines = linesInView(crowd, seen[i] as Uint8Array, sheet);
+      let done = this.share;
+      paintLines(sheet, crowd, lines, 0, done);
+      if (done < lines.numbers.length)
         rest.push(() => {
-          paintLines(sheet, crowd, lines, done, done + AT_ONCE);
-          done += AT_ONCE;
-          return done < lines.length;
+          paintLines(sheet, crowd, lines, done, done + this.share);
+          done += this.share;
+          return done < lines.numbers.length;
         });
     });
     paintLinks(sheet, this.links);
@@ -134,15 +141,18 @@ export class Painter {
     this.more = requestAnimationFrame(() => {
       this.last = performance.now();
       this.cost = this.last - start;
-      this.paintMore(sheet, rest);
+      this.paintMore(sheet, rest, this.last);
     });
   }
 
-  private paintMore(sheet: Sheet, rest: (() => boolean)[]): void {
+  private paintMore(sheet: Sheet, rest: (() => boolean)[], before: number): void {
+    const now = performance.now();
+    if (now > before) this.share = Math.min(MOST, Math.max(FEWEST, this.share * (now - before > FRAME ? 0.6 : 1.4)));
+    this.share = Math.round(this.share);
     // Once the view has moved on, what is missing is painted for the next one.
     const done = !rest.length || this.painted !== this.view || this.frame !== 0;
     const left = done ? [] : rest.filter((work, i) => (i === 0 ? work() : true));
-    if (left.length) this.more = requestAnimationFrame(() => this.paintMore(sheet, left));
+    if (left.length) this.more = requestAnimationFrame(() => this.paintMore(sheet, left, now));
     else sheet.pen.globalCompositeOperation = "source-over";
   }
 

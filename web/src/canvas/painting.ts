@@ -2,7 +2,7 @@
 
 import type { Viewport } from "@xyflow/react";
 import { colours, type Theme } from "../glyphs/forms";
-import type { Crowd } from "./crowd";
+import type { Crowd, Look } from "./crowd";
 
 export interface Sheet {
   pen: CanvasRenderingContext2D;
@@ -19,8 +19,16 @@ export type Link = [number, number, number, number];
 
 const INK = { light: "29,33,48", dark: "233,231,223" } as const;
 export const ACCENT = { light: "#5a3fd0", dark: "#8d78ea" } as const;
-/** So many lines in one go keep a frame short. */
-export const AT_ONCE = 6000;
+/** More lines than these are a wash on any screen: a sample of them looks the same. */
+const MOST_LINES = 20_000;
+/** How strong the wash is where lines cover the paper once, on average. */
+const WASH = 0.25;
+
+/** The lines to be painted, spread so that the first of them are a fair sample of all, and how dark each is. */
+export interface Lines {
+  numbers: Uint32Array;
+  shade: number;
+}
 
 export function clear({ pen, view, width, height, ratio }: Sheet): void {
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -48,29 +56,32 @@ export function inView(crowd: Crowd, { view, width, height }: Sheet): { seen: Ui
 
 const common = (a: number, b: number): number => (b ? common(b, a % b) : a);
 
-/** The lines that touch what is in view, spread so that the first of them are a fair sample of all. */
-export function linesInView(crowd: Crowd, seen: Uint8Array): Uint32Array {
+/** The lines that touch what is in view. */
+export function linesInView(crowd: Crowd, seen: Uint8Array, { view, width, height }: Sheet): Lines {
   const all = crowd.back.length;
-  const found = new Uint32Array(all);
+  const found = new Uint32Array(Math.min(all, MOST_LINES));
+  let length = 0;
   let step = Math.max(1, Math.round(all * 0.618));
   while (all > 1 && common(step, all) !== 1) step++;
   let count = 0;
-  for (let i = 0, line = 0; i < all; i++, line = (line + step) % all)
-    if (seen[crowd.back[line] as number] || seen[crowd.front[line] as number]) found[count++] = line;
-  return found.subarray(0, count);
+  for (let i = 0, line = 0; i < all && count < MOST_LINES; i++, line = (line + step) % all) {
+    const [a, b] = [crowd.back[line] as number, crowd.front[line] as number];
+    if (!seen[a] && !seen[b]) continue;
+    found[count++] = line;
+    length += Math.abs((crowd.x[a] as number) - (crowd.x[b] as number));
+  }
+  const layers = Math.max(1, (length * view.zoom) / (width * height));
+  return { numbers: found.subarray(0, count), shade: Math.min(0.42, 1 - (1 - WASH) ** (1 / layers)) };
 }
 
 /** Paint some of the lines; many are thin and pale, so that their density is what one sees. */
-export function paintLines(sheet: Sheet, crowd: Crowd, lines: Uint32Array, from: number, to: number): void {
+export function paintLines(sheet: Sheet, crowd: Crowd, { numbers, shade }: Lines, from: number, to: number): void {
   const { pen, view, theme } = sheet;
-  // Where every goes over every other, they add up to a wash of this strength and no more.
-  const wash = Math.min(0.5, Math.max(0.3, 12 / Math.sqrt(Math.max(lines.length, 1))));
-  const shade = 1 - (1 - wash) ** (1 / Math.max(1, lines.length / AT_ONCE));
   pen.strokeStyle = `rgba(${INK[theme]},${shade.toFixed(3)})`;
   pen.lineWidth = Math.max(1.2, 0.7 / view.zoom);
   pen.beginPath();
-  for (let i = from; i < Math.min(to, lines.length); i++) {
-    const line = lines[i] as number;
+  for (let i = from; i < Math.min(to, numbers.length); i++) {
+    const line = numbers[i] as number;
     const [a, b] = [crowd.back[line] as number, crowd.front[line] as number];
     pen.moveTo(crowd.x[a] as number, crowd.y[a] as number);
     pen.lineTo(crowd.x[b] as number, crowd.y[b] as number);
@@ -106,47 +117,52 @@ export function paintVertices(sheet: Sheet, crowd: Crowd, seen: Uint8Array): voi
   if (16 * sheet.view.zoom >= 13) paintNames(sheet, crowd, seen);
 }
 
-/** Vertices of one look: a dot, a disc, the shape, or the shape with its mark, by their size on the screen. */
-function paintAlike({ pen, view, theme }: Sheet, crowd: Crowd, number: number, those: number[]): void {
+/** Vertices of one look: dots where they are small, else copies of one picture of it. */
+function paintAlike(sheet: Sheet, crowd: Crowd, number: number, those: number[]): void {
+  const { pen, view, theme, ratio } = sheet;
   const look = crowd.looks[number];
   if (!look || !those.length) return;
-  const [ink, wash] = look.glyph ? colours(look.glyph, theme) : [`rgb(${INK[theme]})`, "rgba(128,128,140,.15)"];
-  const { halfWidth, halfHeight } = look.form;
-  const large = Math.min(halfWidth, halfHeight) * view.zoom;
-  if (large < 1.3) {
-    const dot = 2 / view.zoom;
-    pen.fillStyle = ink;
-    for (const i of those) pen.fillRect((crowd.x[i] as number) - dot / 2, (crowd.y[i] as number) - dot / 2, dot, dot);
-    return;
-  }
-  pen.beginPath();
+  const [ink] = look.glyph ? colours(look.glyph, theme) : [`rgb(${INK[theme]})`];
+  const scale = view.zoom * ratio;
+  const small = Math.min(look.form.halfWidth, look.form.halfHeight) * scale < 1.6;
+  const picture = small ? null : pictureOf(look, scale, theme);
+  const [wide, high] = picture ? [picture.width, picture.height] : [2 * ratio, 2 * ratio];
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.fillStyle = ink;
   for (const i of those) {
-    const [x, y] = [crowd.x[i] as number, crowd.y[i] as number];
-    if (look.round) {
-      pen.moveTo(x + halfWidth - 0.8, y);
-      pen.arc(x, y, halfWidth - 0.8, 0, Math.PI * 2);
-    } else pen.roundRect(x - halfWidth, y - halfHeight, halfWidth * 2, halfHeight * 2, Math.min(halfWidth - 0.8, 12));
+    const x = Math.round((crowd.x[i] as number) * scale + view.x * ratio - wide / 2);
+    const y = Math.round((crowd.y[i] as number) * scale + view.y * ratio - high / 2);
+    if (picture) pen.drawImage(picture, x, y);
+    else pen.fillRect(x, y, wide, high);
   }
+  pen.setTransform(scale, 0, 0, scale, view.x * ratio, view.y * ratio);
+}
+
+/** A vertex of a look at some scale: its shape and, where it is large enough, its mark. */
+function pictureOf({ glyph, form, round }: Look, scale: number, theme: Theme): HTMLCanvasElement {
+  const [ink, wash] = glyph ? colours(glyph, theme) : [`rgb(${INK[theme]})`, "rgba(128,128,140,.15)"];
+  const { halfWidth, halfHeight, mark } = form;
+  const picture = document.createElement("canvas");
+  picture.width = Math.ceil(2 * halfWidth * scale) + 2;
+  picture.height = Math.ceil(2 * halfHeight * scale) + 2;
+  const pen = picture.getContext("2d");
+  if (!pen) return picture;
+  pen.setTransform(scale, 0, 0, scale, picture.width / 2, picture.height / 2);
+  pen.beginPath();
+  if (round) pen.arc(0, 0, halfWidth - 0.8, 0, Math.PI * 2);
+  else pen.roundRect(-halfWidth, -halfHeight, halfWidth * 2, halfHeight * 2, Math.min(halfWidth - 0.8, 12));
   pen.fillStyle = wash;
   pen.fill();
-  pen.strokeStyle = ink;
-  pen.lineWidth = large < 4 ? Math.min(9, 1.1 / view.zoom) : 1.6;
+  pen.strokeStyle = pen.fillStyle = ink;
+  pen.lineWidth = Math.max(1.6, 1 / scale);
   pen.stroke();
-  if (large < 5 || !look.glyph) return;
-  const path = glyphPath(look.glyph.path);
-  const { mark } = look.form;
+  if (!glyph || Math.min(halfWidth, halfHeight) * scale < 5) return picture;
+  pen.scale(mark, mark);
   pen.lineCap = pen.lineJoin = "round";
-  pen.fillStyle = ink;
   pen.lineWidth = 2.1 / mark;
-  const base = pen.getTransform();
-  for (const i of those) {
-    pen.setTransform(base);
-    pen.translate(crowd.x[i] as number, crowd.y[i] as number);
-    pen.scale(mark, mark);
-    if (look.glyph.filled) pen.fill(path);
-    else pen.stroke(path);
-  }
-  pen.setTransform(base);
+  if (glyph.filled) pen.fill(glyphPath(glyph.path));
+  else pen.stroke(glyphPath(glyph.path));
+  return picture;
 }
 
 function paintNames({ pen, theme }: Sheet, crowd: Crowd, seen: Uint8Array): void {

@@ -18,6 +18,8 @@ export type Status = "connecting" | "live" | "away";
 export interface Listener {
   drawing(drawing: Drawing): void;
   report(report: Report, layout: Layout | null): void;
+  /** A large drawing has its places before its report. */
+  layout(layout: Layout | null): void;
   status(status: Status): void;
   clients(count: number): void;
   refused(message: string, pending: Pending | undefined): void;
@@ -108,7 +110,8 @@ export class Live {
         this.keeper.forget(number);
       this.listener.steps(message);
       // The layout comes first: without it every place would be guessed, for one moment that nobody sees.
-      this.listener.report(unpacked(message.report), message.layout);
+      if (message.report) this.listener.report(unpacked(message.report), message.layout);
+      else this.listener.layout(message.layout);
       this.listener.drawing(this.mirror.drawing);
       this.listener.clients(message.clients);
       this.listener.status("live");

@@ -22,6 +22,7 @@ from inkcap.studio.models import (
     Mathematics,
     StepRequest,
 )
+from inkcap.studio.opening import alone
 from inkcap.studio.routes.workspace import add_drawing
 from inkcap.theory import Graph, count_networks, derive, list_networks
 
@@ -64,11 +65,14 @@ async def step(hub: HubOf, id: str, asked: StepRequest) -> dict[str, Any]:
 
 @router.get("/drawings/{id}/expand")
 @router.post("/drawings/{id}/expand")
-async def expand(hub: HubOf, id: str) -> DrawingId:
-    """Expand a network of capsules to its neurons, as a drawing of its own."""
+async def expand(hub: HubOf, id: str, capsule: str = "") -> DrawingId:
+    """Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own."""
     live = await hub.live(id)
-    _ = (await live.report()).network
-    drawing, _ = await live.copy()
+    report = await live.report()
+    if report.plain is not None:
+        raise Refused("this drawing has been opened to its neurons already")
+    _ = report.network
+    drawing = alone(report, capsule) if capsule else (await live.copy())[0]
     answer = await hub.helper.ask("expand", text=drawing.to_text())
     made = from_text(answer["text"])
     name = f"{drawing.name} as neurons"[:200]
