@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -44,7 +45,7 @@ class Frames:
 
 def neurons(count: int = NEURONS, columns: int = COLUMNS, fan: int = FAN, *, placed: bool = False) -> Drawing:
     """Draw neurons one by one in columns, each entered by some of the column before."""
-    chance = random.Random(1)
+    chance = random.Random(1)  # noqa: S311
     rows = count // columns
     puts: list[Put] = []
     for column in range(columns):
@@ -62,11 +63,11 @@ def neurons(count: int = NEURONS, columns: int = COLUMNS, fan: int = FAN, *, pla
 
 def block(layers: tuple[int, ...] = (784, 128, 10)) -> Drawing:
     """Draw fully connected neurons as columns of numbers."""
-    chance = random.Random(2)
+    chance = random.Random(2)  # noqa: S311
     back: list[int] = []
     front: list[int] = []
     first = 0
-    for size, following in zip(layers, layers[1:], strict=False):
+    for size, following in itertools.pairwise(layers):
         for i in range(first + size, first + size + following):
             back.extend(range(first, first + size))
             front.extend([i] * size)
@@ -94,7 +95,7 @@ def _frames(page: Any, act: Any) -> Frames:
     page.evaluate(COUNT_FRAMES)
     act()
     seen: list[float] = page.evaluate(FRAMES_SEEN)
-    gaps = sorted(b - a for a, b in zip(seen, seen[1:], strict=False))
+    gaps = sorted(b - a for a, b in itertools.pairwise(seen))
     return Frames(1000 / statistics.mean(gaps), 1000 / gaps[min(len(gaps) - 1, round(0.95 * len(gaps)))])
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 Places = list[tuple[float, float]]
 PAGE = 1.7
 """How wide the whole is to be for its height."""
+MOST_ACROSS = 400
+"""How many columns a block may have at most."""
 GAPS = (90.0, 900.0)
 """The least and the widest room between two layers."""
 
@@ -41,19 +43,18 @@ def in_columns(levels: Sequence[int], pitch: float, keys: Sequence[float] | None
 
 def _gap(rows: int, layers: int, pitch: float) -> float:
     """Leave room for lines: more between high layers, less between many."""
-    return min(max(rows * pitch * 2.4 / max(layers, 1), GAPS[0] + pitch), GAPS[1])
+    return min(max(rows * pitch * 1.2 / max(layers, 1), GAPS[0] + pitch), GAPS[1])
 
 
 def _rows(sizes: Sequence[int], pitch: float) -> int:
     """Choose how many rows the highest block has, so that the whole comes nearest to a page."""
-    best, nearest, rows = 1, math.inf, 1
-    while rows <= max(sizes, default=1):
+    largest = max(sizes, default=1)
+
+    def off(rows: int) -> float:
         width = sum((math.ceil(size / rows) - 1) * pitch + _gap(rows, len(sizes), pitch) for size in sizes)
-        off = abs(math.log(width / (rows * pitch) / PAGE))
-        if off < nearest:
-            best, nearest = rows, off
-        rows = max(rows + 1, int(rows * 1.12))
-    return best
+        return abs(math.log(width / (rows * pitch) / PAGE))
+
+    return min((math.ceil(largest / across) for across in range(1, min(largest, MOST_ACROSS) + 1)), key=off)
 
 
 def layer_by_layer(

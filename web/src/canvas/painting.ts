@@ -23,6 +23,7 @@ export const ACCENT = { light: "#5a3fd0", dark: "#8d78ea" } as const;
 const MOST_LINES = 20_000;
 /** How strong the wash is where lines cover the paper once, on average. */
 const WASH = 0.25;
+const PALEST = 0.045;
 
 /** The lines to be painted, spread so that the first of them are a fair sample of all, and how dark each is. */
 export interface Lines {
@@ -71,13 +72,17 @@ export function linesInView(crowd: Crowd, seen: Uint8Array, { view, width, heigh
     length += Math.abs((crowd.x[a] as number) - (crowd.x[b] as number));
   }
   const layers = Math.max(1, (length * view.zoom) / (width * height));
-  return { numbers: found.subarray(0, count), shade: Math.min(0.42, 1 - (1 - WASH) ** (1 / layers)) };
+  const shade = 1 - (1 - WASH) ** (1 / layers);
+  // Paler than this is rounded away; fewer lines that are darker are the same wash.
+  const shown = shade < PALEST ? Math.round((count * shade) / PALEST) : count;
+  return { numbers: found.subarray(0, shown), shade: Math.min(0.42, Math.max(shade, PALEST)) };
 }
 
 /** Paint some of the lines; many are thin and pale, so that their density is what one sees. */
 export function paintLines(sheet: Sheet, crowd: Crowd, { numbers, shade }: Lines, from: number, to: number): void {
   const { pen, view, theme } = sheet;
-  pen.strokeStyle = `rgba(${INK[theme]},${shade.toFixed(3)})`;
+  // Pure black and white: other inks change their colour where they are laid on thinly many times.
+  pen.strokeStyle = `rgba(${theme === "dark" ? "255,255,255" : "0,0,0"},${shade.toFixed(3)})`;
   pen.lineWidth = Math.max(1.2, 0.7 / view.zoom);
   pen.beginPath();
   for (let i = from; i < Math.min(to, numbers.length); i++) {
