@@ -19,7 +19,10 @@ def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
 
 def _frozen(attributes: dict[str, Any]) -> Hashable:
     """Give attributes as something to compare by; numbers of different types are different."""
-    return tuple([(key, type(v), v if v.__hash__ is not None else repr(v)) for key, v in attributes.items()])
+    found: list[tuple[str, str, Hashable]] = []
+    for key, value in attributes.items():
+        found.append((key, type(value).__name__, value if isinstance(value, Hashable) else repr(value)))
+    return tuple(found)
 
 
 def read_tie(record: dict[str, Any], place: str) -> str:

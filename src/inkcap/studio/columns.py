@@ -25,7 +25,7 @@ def in_columns(levels: Sequence[int], pitch: float, keys: Sequence[float] | None
         layers.setdefault(level if level >= 0 else last, []).append(vertex)
     blocks = [layers[level] for level in sorted(layers)]
     if keys is not None:
-        blocks = [sorted(block, key=lambda vertex: keys[vertex]) for block in blocks]
+        blocks = [sorted(block, key=keys.__getitem__) for block in blocks]
     rows = _rows([len(block) for block in blocks], pitch)
     gap = _gap(rows, len(blocks), pitch)
     places: Places = [(0.0, 0.0)] * len(levels)

@@ -25,8 +25,8 @@ def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, store
     if len(vertices) > MOST:
         ends = [(wire.back, wire.front) for wire in wires]
         columns = layer_by_layer(vertices, ends, PITCH)
-        placed = drawing.positions if stored else {}
-        return {"positions": {id: _moved(at, (0, 0)) for id, at in columns.items() if id not in placed}, "bends": {}}
+        free = [id for id in vertices if not stored or id not in drawing.positions]
+        return {"positions": {id: _moved(columns[id], (0, 0)) for id in free}, "bends": {}}
     sizes = dict.fromkeys(vertices, NODE) | dict(boxes or {})
     found = layout(drawing, sizes, stored=stored, spacing=SPACING)
     shift = _shift(drawing, found.positions) if stored else (0.0, 0.0)

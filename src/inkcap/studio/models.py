@@ -310,6 +310,13 @@ class RunDetail(RunRow):
     series: dict[str, list[tuple[float, float]]]
 
 
+class Opened(Told):
+    """The drawing of the neurons that a network or a capsule was opened to, or why that cannot be."""
+
+    id: str | None
+    why: str = ""
+
+
 class NeuronSpan(Told):
     """Neurons that stand for the elements of a capsule: they read its output, or write its total input."""
 

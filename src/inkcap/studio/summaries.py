@@ -39,7 +39,7 @@ class Summaries:
     def __init__(self, workspace: Path, store: Store) -> None:
         """Read those that were made before."""
         self._workspace, self._store = workspace, store
-        self._known = {path: (state, json.loads(value)) for path, (state, value) in store.summaries().items()}
+        self._known = _read(store.summaries())
         self._lock = threading.Lock()
         self._wanted: dict[str, tuple[int, str]] = {}
         self._worker: threading.Thread | None = None
@@ -52,7 +52,7 @@ class Summaries:
         if self._worker is not None:
             self._worker.join()
 
-    def list(self, ids: Mapping[str, str], patience: float = PATIENCE) -> list[Listed]:
+    def tell(self, ids: Mapping[str, str], patience: float = PATIENCE) -> list[Listed]:
         """List files by path and id; what is not known yet gets a moment, and is counted later otherwise."""
         states = {path: self._state(path) for path in ids}
         missing = {path: (size, state) for path, (state, size, _) in states.items() if not self._has(path, state)}
@@ -130,6 +130,10 @@ class Summaries:
                 # Making them again next time is all that is lost.
                 log.debug("The summaries could not be kept", exc_info=True)
             made.clear()
+
+
+def _read(kept: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, Summary]]:
+    return {path: (state, json.loads(value)) for path, (state, value) in kept.items()}
 
 
 def summarise(path: Path, relative: str) -> Summary:

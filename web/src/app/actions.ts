@@ -233,5 +233,6 @@ export function focusCanvas(id?: string): void {
 export async function openToNeurons(capsule = ""): Promise<void> {
   const { id } = state();
   const made = id ? await attempt(api.expand(id, capsule)) : undefined;
-  if (made) location.hash = `#/drawing/${made.id}`;
+  if (made?.id) location.hash = `#/drawing/${made.id}`;
+  else if (made) say(made.why, true);
 }

@@ -11,15 +11,16 @@ from fastapi import APIRouter, Query
 from inkcap.drawing import Edit, Meta, Put, from_text
 from inkcap.drawing.picture import Panel, compose, layout_of
 from inkcap.drawing.picture_scene import scene_of_graph
+from inkcap.structures.errors import InkcapError
 from inkcap.studio.hub import HubOf
 from inkcap.studio.ledger import Refused
 from inkcap.studio.mathematics import formulae_of
 from inkcap.studio.models import (
     Derivation,
     DerivationStep,
-    DrawingId,
     Enumeration,
     Mathematics,
+    Opened,
     StepRequest,
 )
 from inkcap.studio.opening import alone
@@ -65,19 +66,23 @@ async def step(hub: HubOf, id: str, asked: StepRequest) -> dict[str, Any]:
 
 @router.get("/drawings/{id}/expand")
 @router.post("/drawings/{id}/expand")
-async def expand(hub: HubOf, id: str, capsule: str = "") -> DrawingId:
+async def expand(hub: HubOf, id: str, capsule: str = "") -> Opened:
     """Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own."""
     live = await hub.live(id)
-    report = await live.report()
-    if report.plain is not None:
-        raise Refused("this drawing has been opened to its neurons already")
-    _ = report.network
-    drawing = alone(report, capsule) if capsule else (await live.copy())[0]
-    answer = await hub.helper.ask("expand", text=drawing.to_text())
+    try:
+        report = await live.report()
+        if report.plain is not None:
+            raise Refused("this drawing has been opened to its neurons already")
+        _ = report.network
+        drawing = alone(report, capsule) if capsule else (await live.copy())[0]
+        answer = await hub.helper.ask("expand", text=drawing.to_text())
+    except InkcapError as error:
+        # Most networks cannot be opened: that is an answer, not a fault of who asked.
+        return Opened(id=None, why=str(error))
     made = from_text(answer["text"])
     name = f"{drawing.name} as neurons"[:200]
     made.apply(Edit("name", (Put(Meta(name, made.dtype)),)))
-    return DrawingId(id=await asyncio.to_thread(add_drawing, hub, made, name))
+    return Opened(id=await asyncio.to_thread(add_drawing, hub, made, name))
 
 
 @router.get("/drawings/{id}/mathematics/{item}")

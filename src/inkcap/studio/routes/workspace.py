@@ -44,7 +44,7 @@ def show_catalogue() -> dict[str, Any]:
 def show_workspace(hub: HubOf) -> Workspace:
     """List the drawings of the workspace, each with what its check says, as far as it was checked yet."""
     ids = hub.ids()
-    drawings = hub.summaries.list(dict(list(ids.items())[:MOST_DRAWINGS]))
+    drawings = hub.summaries.tell(dict(list(ids.items())[:MOST_DRAWINGS]))
     there = {entry.id for entry in drawings}
     recent = [id for id in hub.store.recent(4 * RECENT) if id in there][:RECENT]
     more = len(ids) > MOST_DRAWINGS
