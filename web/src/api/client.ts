@@ -70,7 +70,10 @@ export const api = {
   restore: (id: string, seq: number) => request<unknown>(`${of(id)}/restore`, { seq }),
   mathematics: (id: string, item: string) => request<Mathematics>(`${of(id)}/mathematics/${encodeURIComponent(item)}`),
   expand: (id: string, capsule = "") =>
-    request<{ id: string | null; why: string }>(`${of(id)}/expand${capsule ? `?capsule=${encodeURIComponent(capsule)}` : ""}`, {}),
+    request<{ id: string | null; why: string }>(
+      `${of(id)}/expand${capsule ? `?capsule=${encodeURIComponent(capsule)}` : ""}`,
+      {},
+    ),
   neurons: (id: string) => request<Neurons>(`${of(id)}/neurons`),
   neuron: (id: string, number: number) => request<Neuron>(`${of(id)}/neurons/${number}`),
   data: () => request<DataSet[]>("/data"),

@@ -69,7 +69,10 @@ export function linesInView(crowd: Crowd, seen: Uint8Array, { view, width, heigh
     const [a, b] = [crowd.back[line] as number, crowd.front[line] as number];
     if (!seen[a] && !seen[b]) continue;
     found[count++] = line;
-    length += Math.abs((crowd.x[a] as number) - (crowd.x[b] as number));
+    length += Math.hypot(
+      (crowd.x[a] as number) - (crowd.x[b] as number),
+      (crowd.y[a] as number) - (crowd.y[b] as number),
+    );
   }
   const layers = Math.max(1, (length * view.zoom) / (width * height));
   const shade = 1 - (1 - WASH) ** (1 / layers);
@@ -187,7 +190,7 @@ export function paintChosen(sheet: Sheet, crowd: Crowd, chosen: ReadonlySet<numb
   };
   pen.strokeStyle = ACCENT[theme];
   if (chosen.size <= 200) {
-    pen.globalAlpha = 0.75;
+    let count = 0;
     pen.lineWidth = 1.2 / view.zoom;
     pen.beginPath();
     for (let line = 0; line < crowd.back.length; line++) {
@@ -195,7 +198,10 @@ export function paintChosen(sheet: Sheet, crowd: Crowd, chosen: ReadonlySet<numb
       if (!chosen.has(a) && !chosen.has(b)) continue;
       pen.moveTo(...moved(a));
       pen.lineTo(...moved(b));
+      count++;
     }
+    // Hundreds of lines of one neuron stay lines.
+    pen.globalAlpha = Math.max(0.16, Math.min(0.75, 40 / Math.max(count, 1)));
     pen.stroke();
     pen.globalAlpha = 1;
   }
