@@ -9,7 +9,7 @@ among the capsules that are like it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inkcap.drawing import Capsule, Connection, Drawing
@@ -18,6 +18,7 @@ from inkcap.network.likeness import MOST, Alike, Checked, checked_alike, found_a
 from inkcap.network.network import CheckedCapsule, CheckedConnection
 from inkcap.structures import PartialShape
 from inkcap.symbols import CAPSULES, socket
+from inkcap.theory import Graph
 
 Incoming = Mapping[str, Sequence[Connection]]
 
@@ -37,12 +38,7 @@ class _Settled:
 
     def holds(self, capsule: Capsule, incoming: Sequence[Connection], backs: tuple[PartialShape, ...]) -> bool:
         """Tell whether it was found from the same."""
-        return (
-            self.capsule is capsule
-            and len(self.incoming) == len(incoming)
-            and all(one is other for one, other in zip(self.incoming, incoming, strict=True))
-            and self.backs == backs
-        )
+        return self.capsule is capsule and self.backs == backs and self.incoming == tuple(incoming)
 
 
 class Memory:
@@ -53,6 +49,14 @@ class Memory:
         self._vertices: dict[str, _Settled] = {}
         self._now: dict[str, _Settled] = {}
         self._alike: dict[Hashable, Alike] = {}
+        self._graph: Graph | None = None
+
+    def graph(self, vertices: Iterable[str], edges: Sequence[tuple[str, str]]) -> Graph:
+        """Give the graph, and with it what is known of it already when it is the one of the last check."""
+        found = Graph.of(vertices, edges)
+        if self._graph is None or self._graph != found:
+            self._graph = found
+        return self._graph
 
     def infer(self, drawing: Drawing, order: Sequence[str], incoming: Incoming) -> Inferred:
         """Infer all structures of a drawing, those of settled capsules from memory where it holds."""
@@ -60,9 +64,10 @@ class Memory:
         self._now = {}
         if len(self._alike) > MOST:
             self._alike = {}
+        now = self._now
         for id in order:
             entering = incoming[id]
-            if any(connection.back not in self._now for connection in entering):
+            if any(connection.back not in now for connection in entering):
                 continue
             backs = tuple([known.output[connection.back] for connection in entering])
             settled = self._vertices.get(id)
