@@ -68,7 +68,7 @@ format: $(DEV)
 	@$(BIN)/ruff check --quiet --select I --fix .
 	@$(BIN)/ruff format .
 
-bench: $(RUNTIME)
+bench: $(DEV) front browser
 	@$(BIN)/python benchmarks/run.py
 
 soak: $(DEV)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import studio_answers
+import studio_frames
 from measure import Comparison
 from steps import measure_steps
 
@@ -55,6 +57,10 @@ def main() -> None:
     show(comparisons)
     seconds = time_check()
     print(f"\ninkcap check on LeNet, start-up included: {seconds:.2f} s (aim: under 0.5 s)")
+    print()
+    studio_answers.main()
+    print()
+    studio_frames.main()
     if arguments.json:
         figures = {
             c.case: {"ratio": c.ratios["Inkcap"].median, "seconds": c.timings["Inkcap"].median} for c in comparisons

@@ -1,7 +1,7 @@
 """Hands at the studio's page: the gestures that browser tests share."""
 
-from inkcap.zoo import NETWORKS
 from front_end import SOURCE
+from inkcap.zoo import NETWORKS
 
 AXE = SOURCE / "node_modules" / "axe-core" / "axe.min.js"
 

@@ -59,7 +59,9 @@ def read_text(value: Any, place: str, most: int = limits.NAME_LENGTH) -> str:
     if len(value) > most:
         raise DrawingError(f"has {len(value)} characters, {most} are allowed", place)
     allowed = "\n\t" if most > limits.NAME_LENGTH else ""
-    if any(character not in allowed and unicodedata.category(character) in UNSEEN for character in value):
+    if not value.isprintable() and any(
+        character not in allowed and unicodedata.category(character) in UNSEEN for character in value
+    ):
         raise DrawingError("has a control or direction character, which no one can see", place)
     return value
 

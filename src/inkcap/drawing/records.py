@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 from inkcap.drawing import limits
@@ -13,6 +15,14 @@ from inkcap.symbols import MAIN_PORT, UnknownSymbol, capsule_symbol, connection_
 
 def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
     return {key: jsonable(value) for key, value in attributes.items()}
+
+
+def _frozen(attributes: dict[str, Any]) -> Hashable:
+    """Give attributes as something to compare by; numbers of different types are different."""
+    found: list[tuple[str, str, Hashable]] = []
+    for key, value in attributes.items():
+        found.append((key, type(value).__name__, value if isinstance(value, Hashable) else repr(value)))
+    return tuple(found)
 
 
 def read_tie(record: dict[str, Any], place: str) -> str:
@@ -68,6 +78,12 @@ class Capsule:
     def output_rank(self) -> int:
         """The rank of what it gives; its own unless the symbol's function changes it."""
         return capsule_symbol(self.symbol).output_rank(self.rank)
+
+    @cached_property
+    def likeness(self) -> Hashable:
+        """All that it states but its names: capsules that are alike differ in nothing else."""
+        worn = tuple([(part.part, _frozen(part.attributes)) for part in self.wears])
+        return (self.symbol, self.rank, _frozen(self.attributes), worn, bool(self.tie))
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""
@@ -129,6 +145,11 @@ class Connection:
     label: str = ""
     output: str = ""
     """Which output of a group it leaves from; empty for a capsule, and for a group's only output."""
+
+    @cached_property
+    def likeness(self) -> Hashable:
+        """All that it states but its names and its ends."""
+        return (self.symbol, self.port, _frozen(self.attributes), bool(self.tie))
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for the file; what is empty is left out."""

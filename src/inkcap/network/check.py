@@ -22,7 +22,7 @@ from inkcap.network.worn import checked_parts, weight_record
 from inkcap.operations import ShapeError
 from inkcap.structures import PartialShape, Shape, Structure, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol
-from inkcap.theory import Graph, classify
+from inkcap.theory import Graph
 
 MOST_NAMED = 8
 """How many capsules a message names."""
@@ -44,7 +44,7 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
         drawing = with_written(drawing, original.plain)
         ends = [(c.back, c.front) for c in drawing.connections.values()]
     known = [(a, b) for a, b in ends if a in drawing.capsules and b in drawing.capsules]
-    graph = Graph.of(drawing.capsules, known)
+    graph = memory.graph(drawing.capsules, known) if memory else Graph.of(drawing.capsules, known)
     incoming: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
     for connection in drawing.connections.values():
         if connection.front in incoming and connection.back in incoming:
@@ -59,7 +59,7 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
     diagnostics.extend(found)
     diagnostics.extend(check_ties(drawing, capsules, connections))
     acyclic = len(graph.order) == len(graph.vertices) and bool(graph.vertices)
-    classification = classify(graph) if acyclic else None
+    classification = graph.classification if acyclic else None
     if plain is not None:
         diagnostics.extend(_check_spans(plain, capsules))
         classification = plain.classification

@@ -20,8 +20,9 @@ def check_ties(
 ) -> Iterator[Diagnostic]:
     """Compare what is tied: it must be stored alike and trained alike."""
     first: dict[str, CheckedConnection] = {}
+    drawn = drawing.connections
     for connection in connections.values():
-        tie = drawing.connections[connection.id].tie
+        tie = drawn[connection.id].tie
         if not tie:
             continue
         other = first.setdefault(tie, connection)
@@ -41,8 +42,9 @@ def check_ties(
 
 def _check_capsules(drawing: Drawing, capsules: Mapping[str, CheckedCapsule]) -> Iterator[Diagnostic]:
     first: dict[str, CheckedCapsule] = {}
+    drawn = drawing.capsules
     for capsule in capsules.values():
-        tie = drawing.capsules[capsule.id].tie
+        tie = drawn[capsule.id].tie
         if not tie:
             continue
         other = first.setdefault(tie, capsule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 from inkcap.structures.sizes import PartialShape, Shape, known, product
@@ -76,7 +77,7 @@ class Structure:
             raise ValueError(f"the structure {self} has named sizes")
         return sizes
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """Count the numbers that it holds."""
         total = product(self.sizes)

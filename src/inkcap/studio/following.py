@@ -119,13 +119,15 @@ class Follower:
         return kept
 
 
-def begin(store: Store, id: str, path: Path) -> None:
-    """Begin the log of a drawing with what is in its file, unless it has begun already."""
+def begin(store: Store, id: str, path: Path) -> Drawing | None:
+    """Begin the log of a drawing with what is in its file, and give that, unless it has begun already."""
     if store.snapshot(id, 2**62) is not None:
-        return
+        return None
     data = path.read_bytes() if path.is_file() and not os.path.islink(path) else b""
     drawing = load_drawing(path)
-    store.start(id, drawing.to_text())
+    text = drawing.to_text()
+    store.start(id, text)
     # The text may be of another form than ours; as long as it means the same, it stays as it is.
-    same = from_text(drawing.to_text()) == drawing
+    same = text.encode() == data or from_text(text) == drawing
     store.wrote(id, digest_of(data) if same else "", 0)
+    return drawing

@@ -16,7 +16,9 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
+from inkcap.studio.sketches import Sketches
 from inkcap.studio.store import Row, Store
+from inkcap.studio.summaries import Summaries
 from inkcap.studio.workspace import find_drawings
 
 WATCH_EVERY = 0.5
@@ -38,6 +40,8 @@ class Hub:
         self.workspace = workspace
         self.store = Store(workspace)
         self.zoo = Zoo(self.store.folder)
+        self.summaries = Summaries(workspace, self.store)
+        self.sketches = Sketches()
         self.helper = Helper()
         self.data_sets: list[dict[str, Any]] | None = None
         """The sets that can be trained on, once the helper has listed them."""
@@ -47,6 +51,8 @@ class Hub:
 
     def close(self) -> None:
         """Close the log."""
+        self.zoo.stop()
+        self.summaries.stop()
         self.store.close()
 
     async def stop(self) -> None:

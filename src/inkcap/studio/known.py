@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from functools import lru_cache
 from pathlib import Path
@@ -52,6 +55,7 @@ class Zoo:
         self._key = f"{catalogue()['version']} {len(NETWORKS)}"
         self._counts: dict[str, dict[str, Any]] = {}
         self._counting: threading.Thread | None = None
+        self._process: subprocess.Popen[str] | None = None
         try:
             kept = json.loads(self._file.read_text(encoding="utf-8"))
             if kept["key"] == self._key:
@@ -71,20 +75,34 @@ class Zoo:
         return [entry for entry in found if all(word in _searched(entry) for word in words)]
 
     def _count(self) -> None:
-        for name in NETWORKS:
-            if name in self._counts:
-                continue
-            try:
-                report = check(draw(name))
-            except InkcapError:
-                continue
-            told = report.outline()
-            self._counts[name] = {**{key: told[key] for key in COUNTED}, "title": report.drawing.name}
+        known = set(self._counts)
+        # A process of its own, behind all others: counting takes seconds, and whoever draws must not wait for it.
+        command = [sys.executable, "-c", "from inkcap.studio.known import count_all; count_all()"]
+        asked = " ".join(name for name in NETWORKS if name not in known)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         try:
+            with subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+            ) as process:
+                self._process = process
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(asked)
+                process.stdin.close()
+                for line in process.stdout:
+                    told = json.loads(line)
+                    self._counts[told.pop("name")] = told
             write_atomic(self._file, json.dumps({"key": self._key, "counts": self._counts}))
-        except OSError:
+        except (OSError, ValueError):
             # Counting again next time is all that is lost.
             return
+
+    def stop(self) -> None:
+        """End the counting."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+        if self._counting is not None:
+            self._counting.join()
 
     def _entry(self, name: str, record: Any) -> ZooEntry:
         counts = self._counts.get(name, {})
@@ -95,6 +113,21 @@ class Zoo:
             reference=str(getattr(record, "reference", "")),
             **{key: counts.get(key) for key in COUNTED},  # pyright: ignore[reportArgumentType]
         )
+
+
+def count_all() -> None:
+    """Count the networks that are named on the standard input, a line of JSON for each."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    for name in sys.stdin.read().split():
+        try:
+            report = check(draw(name))
+        except InkcapError:
+            continue
+        told = report.outline()
+        counts = {**{key: told[key] for key in COUNTED}, "title": report.drawing.name}
+        sys.stdout.write(json.dumps({"name": name, **counts}) + "\n")
+        sys.stdout.flush()
 
 
 def _searched(entry: ZooEntry) -> str:

@@ -9,13 +9,14 @@ from typing import Any
 from inkcap.drawing import Box, Drawing
 from inkcap.drawing.layout import Layout, Spacing, arrange, layout, parts_of
 from inkcap.drawing.layout_layers import Wire
+from inkcap.studio.columns import layer_by_layer
 
 NODE = Box(46.0, 46.0, 34.0, 68.0)
 """The room of a capsule on the canvas: its glyph, and under it name, title and structure."""
 SPACING = Spacing(neighbours=26.0, layers=64.0, lines=18.0, parts=56.0, widest=1320.0)
-MOST = 6_000
-"""Above so many vertices a row is set under a row: nobody reads lines among so many."""
-ROW = 80
+MOST = 1_000
+"""Above so many vertices they are set in columns, layer by layer: nobody follows a line among so many."""
+PITCH = 112.0
 MOST_BENT = 600
 """Above so many vertices, lines whose ends were all placed run straight: no layout is made for bends alone."""
 
@@ -26,7 +27,10 @@ def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, store
     if not vertices:
         return {"positions": {}, "bends": {}}
     if len(vertices) > MOST:
-        return {"positions": {id: [i % ROW * 130, i // ROW * 130] for i, id in enumerate(vertices)}, "bends": {}}
+        ends = [(wire.back, wire.front) for wire in wires]
+        columns = layer_by_layer(vertices, ends, PITCH)
+        free = [id for id in vertices if not stored or id not in drawing.positions]
+        return {"positions": {id: _moved(columns[id], (0, 0)) for id in free}, "bends": {}}
     if stored and all(id in drawing.positions for id in vertices):
         return _as_laid_out(drawing)
     sizes = dict.fromkeys(vertices, NODE) | dict(boxes or {})

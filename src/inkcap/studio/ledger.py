@@ -46,10 +46,10 @@ class Stacks:
 class Ledger:
     """The one state of a drawing, and the only way to change it; not for several threads at once."""
 
-    def __init__(self, store: Store, id: str) -> None:
-        """Open a drawing whose log has a beginning."""
+    def __init__(self, store: Store, id: str, begun: Drawing | None = None) -> None:
+        """Open a drawing whose log has a beginning; ``begun`` is that beginning where it was made just now."""
         self.store, self.id = store, id
-        self.drawing, self.seq = self._replayed(2**62)
+        self.drawing, self.seq = (begun, 0) if begun is not None else self._replayed(2**62)
         self._stacks: dict[str, Stacks] = {}
         self._labels: dict[int, str] = {}
         self._highest: dict[str, int] = {}

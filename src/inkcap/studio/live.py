@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from inkcap.drawing import Drawing, Edit, Patch, Remove, difference
-from inkcap.drawing.codec import decode
+from inkcap.drawing.files import SECTIONS
+from inkcap.drawing.migrations import FORMAT
 from inkcap.network import Memory, Report, check
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.following import Follower, Outside, begin
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Ledger
-from inkcap.studio.reports import SMALL, Items, Telling, change_of, outline_of
+from inkcap.studio.neurons import capsule_places, summary_of, told_edit
+from inkcap.studio.reports import Items, Telling, outline_of, told_change, told_whole
 from inkcap.studio.store import Entry, Store
 
 SAVE_AFTER = 0.25
@@ -25,6 +27,8 @@ QUEUE = 2_000
 """How many messages a tab may be behind; one that is further behind is let go, and comes back for the whole state."""
 QUICK_LAYOUT = 300
 """Up to so many vertices a report comes with the layout of what has no place."""
+LARGE = 3_000
+"""Above so many capsules and connections a drawing is shown before it is checked; its report follows."""
 FROM_FILE = "file"
 """The client whose edits are changes of the file while nobody had the drawing open."""
 
@@ -59,9 +63,9 @@ class Live:
 
     def __init__(self, store: Store, id: str, path: Path) -> None:
         """Open the drawing; a file that changed while it was closed is taken over as an edit."""
-        begin(store, id, path)
+        begun = begin(store, id, path)
         self.id, self.store = id, store
-        self.ledger = Ledger(store, id)
+        self.ledger = Ledger(store, id, begun)
         self.follower = Follower(store, id, path)
         self.lock = asyncio.Lock()
         self.tabs: set[Tab] = set()
@@ -132,19 +136,22 @@ class Live:
 
     async def join(self, client: str) -> Tab:
         """Let a tab in: the whole state is its first message, everything after that follows."""
-        reported = await self._latest_report()
+        early = self._reported is None and self.ledger.drawing.plain is None and self._size() > LARGE
+        # A large drawing is shown before it is checked.
+        reported = None if early else await self._latest_report()
         tab = Tab(client)
         async with self.lock:
             drawing, seq = self.ledger.drawing, self.ledger.seq
-            document, layout = await asyncio.to_thread(lambda: (document_of(drawing), layout_of(drawing)))
+            document, layout = await asyncio.to_thread(lambda: (document_of(drawing), self._laid_out(drawing)))
             undo, redo = self.ledger.can(client)
-            number, outline, items = self._reported = self._reported or reported
+            self._reported = self._reported or reported
+            number, outline, items = self._reported or (0, {}, {})
             tab.tell(
                 {
                     "type": "state",
                     "seq": seq,
                     "document": document,
-                    "report": {**outline, "structures": items, "partial": False},
+                    "report": told_whole(outline, items) if self._reported else None,
                     "report_seq": number,
                     "layout": layout,
                     "clients": len({other.client for other in self.tabs} | {client}),
@@ -154,10 +161,15 @@ class Live:
                 }
             )
             self.tabs.add(tab)
+            if self._reported is None:
+                self._report_wanted.set()
             if self.outside is not None:
                 tab.tell(self._offer())
         self._tell_clients()
         return tab
+
+    def _size(self) -> int:
+        return len(self.ledger.drawing.capsules) + len(self.ledger.drawing.connections)
 
     def leave(self, tab: Tab) -> None:
         """Let a tab go."""
@@ -226,7 +238,7 @@ class Live:
             "seq": entry.seq,
             "client": entry.client,
             "number": entry.number,
-            "edit": entry.edit.to_json(),
+            "edit": told_edit(entry.edit),
             "label": entry.label,
             "kind": entry.kind,
             "made": list(entry.made),
@@ -247,7 +259,7 @@ class Live:
             try:
                 seq, outline, items = await self._latest_report()
                 old = self._reported[2] if self._reported else None
-                told = await asyncio.to_thread(_report_message, outline, items, old)
+                told = await asyncio.to_thread(told_change, outline, items, old)
             except Exception:
                 log.exception("The report of %s failed", self.id)
                 continue
@@ -259,7 +271,14 @@ class Live:
         drawing, _ = await self.copy()
         if len(drawing.capsules) + len(drawing.uses) > QUICK_LAYOUT:
             return None
-        return await asyncio.to_thread(layout_of, drawing)
+        return await asyncio.to_thread(self._laid_out, drawing)
+
+    def _laid_out(self, drawing: Drawing) -> Message:
+        """Lay out what has no place; capsules around neurons in columns find theirs among them."""
+        facts = self._checked[1].plain if self._checked else None
+        if drawing.plain is None or facts is None:
+            return layout_of(drawing)
+        return {"positions": capsule_places(drawing, facts), "bends": {}}
 
     # Its file ------------------------------------------------------------------------------------------------
 
@@ -317,7 +336,7 @@ class Live:
         message: Message = {"type": "file", "change": self.outside.change, "message": self.outside.message}
         if self.outside.drawing is not None:
             edit = difference(self.ledger.drawing, self.outside.drawing, "changed outside of the studio")
-            message["edit"] = edit.to_json()
+            message["edit"] = told_edit(edit)
         return message
 
     async def accept_file(self, client: str) -> None:
@@ -346,14 +365,6 @@ class Live:
         self.tell({"type": "saved", "seq": seq})
 
 
-def _report_message(outline: Message, items: Items, old: Items | None) -> Message:
-    """Tell a report in full, or of a large drawing what has changed in it since it was told last."""
-    if old is None or sum(map(len, items.values())) <= SMALL:
-        return {**outline, "structures": items, "partial": False}
-    changed, gone = change_of(old, items)
-    return {**outline, "structures": changed, "gone": gone, "partial": True}
-
-
 PLACES = frozenset({"position"})
 """Kinds of records that mean nothing to the network."""
 
@@ -364,5 +375,10 @@ def kind_of(patch: Patch) -> str:
 
 
 def document_of(drawing: Drawing) -> dict[str, Any]:
-    """Give a drawing as the JSON of its file."""
-    return decode(drawing.to_text())
+    """Give a drawing as the JSON of its file, but for neurons in columns, of which it has only the numbers."""
+    document: dict[str, Any] = {"format": FORMAT, "name": drawing.name, "dtype": drawing.dtype}
+    for section, kind, _ in SECTIONS:
+        document[section] = [record.to_json() for record in drawing.records(kind)]
+    if drawing.plain is not None:
+        document["plain"] = summary_of(drawing.plain)
+    return {**document, "positions": {id: position.to_json() for id, position in drawing.positions.items()}}

@@ -94,10 +94,10 @@ def _capsule(report: Report, capsule: CheckedCapsule) -> Mathematics:
         rf"\quad\text{{with {part.record.title}: }} {translate(part.record.formula)}" for part in capsule.parts
     )
     slope = SLOPES.get(capsule.symbol, rf"\operatorname{{{_escaped(capsule.symbol)}}}'(U)")
-    if leaving:
-        back = rf"\left({back}\right)" if len(leaving) > 1 else back
-    else:
+    if not leaving:
         back = rf"\left({name('Y', id)} - T\right)"
+    elif len(leaving) > 1:
+        back = rf"\left({back}\right)"
     b = name("B", id)
     update = rf"\Delta {b} = {name('δ', id)},\quad {b} \leftarrow {b} - \eta \Delta {b}"
     return Mathematics(

@@ -68,7 +68,7 @@ class StateMessage(TypedDict):
     type: Literal["state"]
     seq: int
     document: DrawingFile
-    report: Report
+    report: Report | None
     report_seq: int
     layout: Layout | None
     clients: int

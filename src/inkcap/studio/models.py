@@ -45,6 +45,8 @@ class Listed(Told):
     parameters: int | None
     well_formed: bool
     error: str | None
+    counted: bool = True
+    """Whether it has been checked since it last changed; if not, it soon will be, and the counts are 0 until then."""
 
 
 class Workspace(Told):
@@ -393,3 +395,10 @@ class RunDetail(RunRow):
     recipe: Json
     summary: Json | None
     series: dict[str, list[tuple[float, float]]]
+
+
+class Opened(Told):
+    """The drawing of the neurons that a network or a capsule was opened to, or why that cannot be."""
+
+    id: str | None
+    why: str = ""

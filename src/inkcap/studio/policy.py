@@ -64,6 +64,8 @@ POLICIES = (
     Policy(f"{DRAWING}/code"),
     Policy(f"{DRAWING}/report"),
     Policy(f"{DRAWING}/layout"),
+    Policy(f"{DRAWING}/neurons"),
+    Policy(DRAWING + "/neurons/{number}"),
     Policy(f"{DRAWING}/proposal"),
     Policy(f"{DRAWING}/history"),
     Policy(DRAWING + "/at/{seq}"),

@@ -5,7 +5,7 @@ A report is told in full once; after that only what has changed in it, so that a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from inkcap.drawing import Capsule, Connection, output_ends
@@ -18,11 +18,18 @@ Items = dict[str, dict[str, dict[str, Any]]]
 KINDS = ("capsules", "connections", "uses")
 SMALL = 400
 """Up to so many capsules and connections a report is told in full every time."""
+MOST_NAMED = 100
+"""How many inputs, outputs and hidden neurons in columns a report names."""
+MOST_ALIKE = 20_000
+"""How many descriptions are remembered to be shared."""
 
 
 def outline_of(report: Report) -> dict[str, Any]:
     """Describe the drawing as a whole; every diagnostic has its number, by which its fix is asked for."""
     told = report.outline()
+    if report.plain is not None:
+        # Neurons in columns are as many as they are, and nobody reads their names.
+        told |= {name: told[name][:MOST_NAMED] for name in ("inputs", "outputs", "hidden")}
     told["diagnostics"] = [{**one, "index": i} for i, one in enumerate(told["diagnostics"])]
     told["derivation"] = {"steps": report.capsule_count} if report.classification else None
     told["connected"] = not any(d.rule == "disconnected" for d in report.diagnostics)
@@ -30,11 +37,15 @@ def outline_of(report: Report) -> dict[str, Any]:
 
 
 class Telling:
-    """What was told of each thing before: while its records are the same, so is what is told of it."""
+    """What was told of each thing before: while its records are the same, so is what is told of it.
+
+    Things that are alike are told by one and the same object, so that a large drawing is described by few.
+    """
 
     def __init__(self) -> None:
         """Remember nothing yet."""
         self._told: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
+        self._alike: dict[Hashable, tuple[object, dict[str, Any]]] = {}
 
     def items(self, report: Report) -> Items:
         """Describe everything that is drawn, and what is inside of groups by its path."""
@@ -42,12 +53,14 @@ class Telling:
         found: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
         items: Items = {"capsules": {}, "connections": {}, "uses": {}}
         self._told = found
+        if len(self._alike) > MOST_ALIKE:
+            self._alike = {}
         for id, record in drawn.connections.items():
             checked = report.connections.get(id)
             if checked is not None:
                 old = known.get(("connections", id))
                 same = old is not None and old[0] is checked and old[1] is record
-                told = old[2] if old is not None and same else _connection(checked, record)
+                told = old[2] if old is not None and same else self._connection(checked, record)
                 found["connections", id] = (checked, record, told)
                 items["connections"][id] = told
         for id, record in drawn.capsules.items():
@@ -56,11 +69,38 @@ class Telling:
                 # A capsule's record is made with those of what enters it, so it stands for them too.
                 old = known.get(("capsules", id))
                 same = old is not None and old[0] is capsule and old[1] is record
-                told = old[2] if old is not None and same else _capsule(capsule, record, items["connections"])
+                told = old[2] if old is not None and same else self._capsule(capsule, record, items["connections"])
                 found["capsules", id] = (capsule, record, told)
                 items["capsules"][id] = told
         items["uses"] = _uses(report, items["capsules"], items["connections"])
         return items
+
+    # What a check finds of things that are alike has the same attributes, not only equal ones: that is how they are
+    # known. The attributes are kept with what is told, so that no others can come to have their identity.
+
+    def _connection(self, checked: CheckedConnection, record: Connection) -> dict[str, Any]:
+        key = (id(checked.attributes), checked.back_end, checked.front_end, record.likeness)
+        known = self._alike.get(key)
+        if known is None:
+            known = self._alike[key] = (checked.attributes, _connection(checked, record))
+        return known[1]
+
+    def _capsule(self, checked: CheckedCapsule, record: Capsule, lines: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        if checked.ports:
+            return _capsule(checked, record, lines)
+        entering = sum([lines[id]["multiply_adds"] for id in checked.incoming if id in lines])
+        key = (
+            id(checked.attributes),
+            checked.total_input,
+            checked.output,
+            record.likeness,
+            checked.bias_kind,
+            entering,
+        )
+        known = self._alike.get(key)
+        if known is None:
+            known = self._alike[key] = (checked.attributes, _capsule(checked, record, lines))
+        return known[1]
 
 
 def items_of(report: Report) -> Items:
@@ -73,6 +113,36 @@ def change_of(old: Items, new: Items) -> tuple[Items, dict[str, list[str]]]:
     changed = {kind: {id: told for id, told in new[kind].items() if _differ(old[kind].get(id), told)} for kind in KINDS}
     gone = {kind: [id for id in old[kind] if id not in new[kind]] for kind in KINDS}
     return changed, gone
+
+
+def packed(items: Items) -> dict[str, Any]:
+    """Give a report's structures with every description once: ``alike`` has them, the things have their numbers."""
+    numbers: dict[int, int] = {}
+    alike: list[dict[str, Any]] = []
+    structures: dict[str, dict[str, int]] = {}
+    for kind in KINDS:
+        structures[kind] = told = {}
+        for name, item in items[kind].items():
+            number = numbers.get(id(item))
+            if number is None:
+                number = numbers[id(item)] = len(alike)
+                alike.append(item)
+            told[name] = number
+    return {"structures": structures, "alike": alike}
+
+
+def told_whole(outline: dict[str, Any], items: Items) -> dict[str, Any]:
+    """Tell a report in full, a large one in its packed form."""
+    body = {"structures": items} if sum(map(len, items.values())) <= SMALL else packed(items)
+    return {**outline, **body, "partial": False}
+
+
+def told_change(outline: dict[str, Any], items: Items, old: Items | None) -> dict[str, Any]:
+    """Tell a report in full, or of a large drawing what has changed in it since it was told last."""
+    if old is None or sum(map(len, items.values())) <= SMALL:
+        return told_whole(outline, items)
+    changed, gone = change_of(old, items)
+    return {**outline, **packed(changed), "gone": gone, "partial": True}
 
 
 def _differ(old: dict[str, Any] | None, new: dict[str, Any]) -> bool:

@@ -40,6 +40,9 @@ CREATE TABLE run (folder TEXT PRIMARY KEY, drawing TEXT NOT NULL);
 CREATE TABLE snapshot (drawing TEXT NOT NULL, seq INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (drawing, seq));
 """
 
+SUMMARIES = "CREATE TABLE IF NOT EXISTS summary (path TEXT PRIMARY KEY, state TEXT NOT NULL, value TEXT NOT NULL)"
+"""What the list of drawings says of each, by the state of its file; losing it costs nothing but time."""
+
 
 class StoreError(InkcapError):
     """The studio's own file cannot be opened, read or written."""
@@ -119,6 +122,8 @@ class Store:
                 self._db.execute(f"PRAGMA user_version={VERSION}")
             elif version != VERSION:
                 raise StoreError(f"{self.folder / FILE}: made by a newer Inkcap (version {version}); use that one.")
+
+            self._db.execute(SUMMARIES)
 
     def close(self) -> None:
         """Close the file; what was accepted is in it already."""
@@ -217,6 +222,15 @@ class Store:
     def runs(self) -> dict[str, str]:
         """Give the drawings of the runs that the studio started, by the runs' folders."""
         return {folder: drawing for folder, drawing in self._all("SELECT folder, drawing FROM run")}  # noqa: C416
+
+    def summaries(self) -> dict[str, tuple[str, str]]:
+        """Give what was found of files before: by path the file's state then, and what the list says of it."""
+        return {path: (state, value) for path, state, value in self._all("SELECT path, state, value FROM summary")}
+
+    def keep_summaries(self, found: Sequence[tuple[str, str, str]]) -> None:
+        """Keep what the list says of files in some state."""
+        with self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO summary VALUES (?, ?, ?)", found)
 
     # The log -------------------------------------------------------------------------------------------------
 

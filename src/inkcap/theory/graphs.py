@@ -109,8 +109,17 @@ class Graph:
         """Tell whether both have the same vertices and edges, whatever their order."""
         return set(self.vertices) == set(other.vertices) and set(self.edges) == set(other.edges)
 
+    @cached_property
+    def classification(self) -> Classification:
+        """Layered, or skip with a witness; of an acyclic graph."""
+        return classify(self)
+
     def parts(self) -> tuple[tuple[str, ...], ...]:
         """Split into weakly connected parts, each in drawing order, the one drawn first in front."""
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[str, ...], ...]:
         part: dict[str, int] = {}
         count = 0
         for start in self.vertices:

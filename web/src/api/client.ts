@@ -9,6 +9,8 @@ import type {
   HistoryRow,
   Layout,
   Mathematics,
+  Neuron,
+  Neurons,
   PreviewRequest,
   RecipeFields,
   RunDetail,
@@ -75,7 +77,13 @@ export const api = {
   at: (id: string, seq: number) => request<{ document: DrawingFile }>(`${of(id)}/at/${seq}`),
   restore: (id: string, seq: number) => request<unknown>(`${of(id)}/restore`, { seq }),
   mathematics: (id: string, item: string) => request<Mathematics>(`${of(id)}/mathematics/${encodeURIComponent(item)}`),
-  expand: (id: string) => request<{ id: string }>(`${of(id)}/expand`),
+  expand: (id: string, capsule = "") =>
+    request<{ id: string | null; why: string }>(
+      `${of(id)}/expand${capsule ? `?capsule=${encodeURIComponent(capsule)}` : ""}`,
+      {},
+    ),
+  neurons: (id: string) => request<Neurons>(`${of(id)}/neurons`),
+  neuron: (id: string, number: number) => request<Neuron>(`${of(id)}/neurons/${number}`),
   data: () => request<DataSet[]>("/data"),
   preview: (asked: PreviewRequest) => request<DataPreview>("/data/preview", asked),
   upload: (name: string, file: Blob) =>

@@ -193,7 +193,7 @@ export interface paths {
         };
         /**
          * Show Derivation
-         * @description Give the rules that generate a drawing, step by step.
+         * @description Give the rules that generate a drawing, step by step, or say why none do.
          */
         get: operations["show_derivation_api_drawings__id__derivation_get"];
         put?: never;
@@ -233,13 +233,13 @@ export interface paths {
         };
         /**
          * Expand
-         * @description Expand a network of capsules to its neurons, as a drawing of its own.
+         * @description Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own.
          */
         get: operations["expand_api_drawings__id__expand_get"];
         put?: never;
         /**
          * Expand
-         * @description Expand a network of capsules to its neurons, as a drawing of its own.
+         * @description Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own.
          */
         post: operations["expand_api_drawings__id__expand_post"];
         delete?: never;
@@ -328,6 +328,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/neurons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Neurons
+         * @description Give all neurons in columns with their places and lines; of too many a sample.
+         */
+        get: operations["show_neurons_api_drawings__id__neurons_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/drawings/{id}/neurons/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Neuron
+         * @description Describe one neuron of the columns.
+         */
+        get: operations["show_neuron_api_drawings__id__neurons__number__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drawings/{id}/picture.png": {
         parameters: {
             query?: never;
@@ -357,7 +397,7 @@ export interface paths {
         };
         /**
          * Show Picture
-         * @description Draw a drawing as SVG.
+         * @description Draw a drawing as SVG; a small one is of its file, and sketched where the drawing is large.
          */
         get: operations["show_picture_api_drawings__id__picture_svg_get"];
         put?: never;
@@ -448,6 +488,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Offer Rules
+         * @description Tell which of the four rules can be applied to the chosen neurons, and what forbids the others.
+         */
+        post: operations["offer_rules_api_drawings__id__rules_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drawings/{id}/step": {
         parameters: {
             query?: never;
@@ -497,7 +557,7 @@ export interface paths {
         };
         /**
          * Enumerate Networks
-         * @description Count the networks with n inputs and m neurons, and draw the first of them.
+         * @description Count the networks with n inputs and m neurons, and draw some of them.
          */
         get: operations["enumerate_networks_api_enumeration_get"];
         put?: never;
@@ -617,7 +677,7 @@ export interface paths {
         };
         /**
          * Show Workspace
-         * @description List the drawings of the workspace, each with what its check says.
+         * @description List the drawings of the workspace, each with what its check says, as far as it was checked yet.
          */
         get: operations["show_workspace_api_workspace_get"];
         put?: never;
@@ -932,14 +992,33 @@ export interface components {
         Comparison: {
             /** Added */
             added: components["schemas"]["Thing"][];
+            /** After */
+            after: {
+                [key: string]: unknown;
+            };
+            /** Before */
+            before: {
+                [key: string]: unknown;
+            };
             /** Changed */
             changed: components["schemas"]["Changed"][];
+            /** Layout */
+            layout: {
+                [key: string]: unknown;
+            };
             /** Multiply Adds */
             multiply_adds: number[];
             /** Parameters */
             parameters: number[];
             /** Removed */
             removed: components["schemas"]["Thing"][];
+            /** Structures */
+            structures: {
+                [key: string]: [
+                    string,
+                    string
+                ];
+            };
         };
         /**
          * Connection
@@ -1096,13 +1175,18 @@ export interface components {
         };
         /**
          * Derivation
-         * @description The rules that generate a drawing, step by step.
+         * @description The rules that generate a drawing, step by step, or why no rules do.
          */
         Derivation: {
             /** Counts */
             counts: {
                 [key: string]: number;
             };
+            /**
+             * Refused
+             * @default
+             */
+            refused: string;
             /** Steps */
             steps: components["schemas"]["DerivationStep"][];
         };
@@ -1113,6 +1197,8 @@ export interface components {
         DerivationStep: {
             /** Edges */
             edges: string[][];
+            /** Parts */
+            parts: string[][];
             /** Rule */
             rule: string;
             /** Text */
@@ -1220,15 +1306,20 @@ export interface components {
         Empty: Record<string, never>;
         /**
          * Enumeration
-         * @description All networks with n inputs and m neurons: how many, and a picture of the first.
+         * @description All networks with n inputs and m neurons: how many, and those from one place on.
          */
         Enumeration: {
             /** Count */
             count: number;
-            /** Shown */
-            shown: number;
-            /** Svg */
-            svg: string;
+            /** Networks */
+            networks: components["schemas"]["ListedNetwork"][];
+            /**
+             * Refused
+             * @default
+             */
+            refused: string;
+            /** Start */
+            start: number;
         };
         /**
          * Face
@@ -1410,6 +1501,11 @@ export interface components {
             capsules: number;
             /** Connections */
             connections: number;
+            /**
+             * Counted
+             * @default true
+             */
+            counted: boolean;
             /** Error */
             error: string | null;
             /** Id */
@@ -1424,6 +1520,23 @@ export interface components {
             path: string;
             /** Well Formed */
             well_formed: boolean;
+        };
+        /**
+         * ListedNetwork
+         * @description One of the networks of a size: its edges, and its picture.
+         */
+        ListedNetwork: {
+            /** Edges */
+            edges: [
+                string,
+                string
+            ][];
+            /** Inputs */
+            inputs: string[];
+            /** Neurons */
+            neurons: string[];
+            /** Svg */
+            svg: string;
         };
         /**
          * Mathematics
@@ -1462,6 +1575,86 @@ export interface components {
             name: string;
         };
         /**
+         * Neuron
+         * @description One neuron of the columns, with the first of its lines.
+         */
+        Neuron: {
+            /** Bias */
+            bias: number;
+            /** Entering */
+            entering: components["schemas"]["NeuronLine"][];
+            /** Enters */
+            enters: number;
+            /** Layer */
+            layer: number;
+            /** Leaves */
+            leaves: number;
+            /** Leaving */
+            leaving: components["schemas"]["NeuronLine"][];
+            /** Name */
+            name: string;
+            /** Reads */
+            reads: string | null;
+            /** Symbol */
+            symbol: string;
+            /** Writes */
+            writes: string | null;
+        };
+        /**
+         * NeuronLine
+         * @description The other end of a line of a neuron, and its weight.
+         */
+        NeuronLine: {
+            /** Neuron */
+            neuron: number;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * NeuronSpan
+         * @description Neurons that stand for the elements of a capsule: they read its output, or write its total input.
+         */
+        NeuronSpan: {
+            /** Capsule */
+            capsule: string;
+            /** Count */
+            count: number;
+            /** First */
+            first: number;
+            /** Writes */
+            writes: boolean;
+        };
+        /**
+         * Neurons
+         * @description Neurons in columns: numbers in base64, of 1 byte (symbol), 4 bytes (places, weight: float; back, front: whole).
+         *
+         *     ``places`` has x and y of every ``stride``-th neuron; ``back`` and ``front`` count among those.
+         */
+        Neurons: {
+            /** Back */
+            back: string;
+            /** Connections */
+            connections: number;
+            /** Count */
+            count: number;
+            /** Front */
+            front: string;
+            /** Lines */
+            lines: number;
+            /** Places */
+            places: string;
+            /** Spans */
+            spans: components["schemas"]["NeuronSpan"][];
+            /** Stride */
+            stride: number;
+            /** Symbol */
+            symbol: string;
+            /** Symbols */
+            symbols: string[];
+            /** Weight */
+            weight: string;
+        };
+        /**
          * NewDrawing
          * @description A new drawing: empty, from the zoo, or from the text of a drawing file.
          */
@@ -1490,6 +1683,19 @@ export interface components {
             id: string;
             /** Text */
             text: string;
+        };
+        /**
+         * Opened
+         * @description The drawing of the neurons that a network or a capsule was opened to, or why that cannot be.
+         */
+        Opened: {
+            /** Id */
+            id: string | null;
+            /**
+             * Why
+             * @default
+             */
+            why: string;
         };
         /**
          * PartSymbol
@@ -1882,6 +2088,38 @@ export interface components {
             seq: number;
         };
         /**
+         * RuleOffer
+         * @description A rule, the vertices that it would take network by network, and what forbids it, if anything does.
+         */
+        RuleOffer: {
+            /** Parts */
+            parts: string[][];
+            /** Rule */
+            rule: string;
+            /** Why */
+            why: string;
+        };
+        /**
+         * RuleOffers
+         * @description What can be applied next, or why nothing can.
+         */
+        RuleOffers: {
+            /** Functions */
+            functions: string[];
+            /** Offers */
+            offers: components["schemas"]["RuleOffer"][];
+            /** Refused */
+            refused: string;
+        };
+        /**
+         * RulesRequest
+         * @description Vertices that a rule shall take.
+         */
+        RulesRequest: {
+            /** Chosen */
+            chosen?: string[];
+        };
+        /**
          * RunDetail
          * @description A run with its curves, thinned out to so many points as were asked for.
          */
@@ -1999,7 +2237,7 @@ export interface components {
             clients: number;
             document: components["schemas"]["DrawingFile"];
             layout: components["schemas"]["Layout"] | null;
-            report: components["schemas"]["Report"];
+            report: components["schemas"]["Report"] | null;
             /** Report Seq */
             report_seq: number;
             /** Seq */
@@ -2019,6 +2257,8 @@ export interface components {
             inputs?: {
                 [key: string]: unknown;
             };
+            /** Most */
+            most?: number | null;
             /**
              * Rate
              * @default 0.01
@@ -2565,7 +2805,9 @@ export interface operations {
     };
     expand_api_drawings__id__expand_get: {
         parameters: {
-            query?: never;
+            query?: {
+                capsule?: string;
+            };
             header?: never;
             path: {
                 id: string;
@@ -2580,7 +2822,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DrawingId"];
+                    "application/json": components["schemas"]["Opened"];
                 };
             };
             /** @description Validation Error */
@@ -2596,7 +2838,9 @@ export interface operations {
     };
     expand_api_drawings__id__expand_post: {
         parameters: {
-            query?: never;
+            query?: {
+                capsule?: string;
+            };
             header?: never;
             path: {
                 id: string;
@@ -2611,7 +2855,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DrawingId"];
+                    "application/json": components["schemas"]["Opened"];
                 };
             };
             /** @description Validation Error */
@@ -2751,6 +2995,69 @@ export interface operations {
             };
         };
     };
+    show_neurons_api_drawings__id__neurons_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Neurons"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_neuron_api_drawings__id__neurons__number__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Neuron"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     show_png_api_drawings__id__picture_png_get: {
         parameters: {
             query?: {
@@ -2790,6 +3097,7 @@ export interface operations {
                 dark?: boolean;
                 down?: boolean;
                 open?: boolean;
+                small?: boolean;
             };
             header?: never;
             path: {
@@ -2954,6 +3262,41 @@ export interface operations {
             };
         };
     };
+    offer_rules_api_drawings__id__rules_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RulesRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleOffers"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     step_api_drawings__id__step_post: {
         parameters: {
             query?: never;
@@ -3031,6 +3374,9 @@ export interface operations {
             query: {
                 n: number;
                 m: number;
+                rules?: "growth" | "all";
+                up_to?: "order" | "labels" | "isomorphism";
+                start?: number;
                 dark?: boolean;
             };
             header?: never;

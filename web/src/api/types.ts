@@ -97,3 +97,6 @@ export type RunRow = Schemas["RunRow"];
 export type RunDetail = Schemas["RunDetail"];
 export type HistoryRow = Schemas["Past"];
 export type Mathematics = Schemas["Mathematics"];
+export type Neurons = Schemas["Neurons"];
+export type NeuronLine = Schemas["NeuronLine"];
+export type Neuron = Schemas["Neuron"];

@@ -29,7 +29,7 @@ function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => v
     <article className="tile">
       <a href={`#/drawing/${drawing.id}`} aria-label={`${word.open} ${drawing.name}`}>
         <Picture
-          src={`${link.picture(drawing.id, dark)}${dark ? "&" : "?"}at=${encodeURIComponent(drawing.modified)}`}
+          src={`${link.picture(drawing.id, dark)}${dark ? "&" : "?"}small=1&at=${encodeURIComponent(drawing.modified)}`}
         />
         <h3>{drawing.name}</h3>
         <p>
@@ -37,7 +37,7 @@ function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => v
             <span className="bad">{drawing.error}</span>
           ) : (
             <>
-              {grouped(drawing.capsules)} {word.capsules}
+              {drawing.counted === false && !drawing.capsules ? "…" : `${grouped(drawing.capsules)} ${word.capsules}`}
               {drawing.parameters ? ` · ${shortNumber(drawing.parameters)} ${word.parameters}` : ""}
               {!drawing.well_formed && drawing.capsules > 0 && <span className="bad"> · !</span>}
             </>
@@ -162,6 +162,12 @@ export function Start() {
   const [workspace, setWorkspace] = useState<Workspace | null>(null);
   const load = useCallback(() => void attempt(api.workspace()).then((found) => found && setWorkspace(found)), []);
   useEffect(load, [load]);
+  useEffect(() => {
+    // Files that were not checked yet are checked meanwhile.
+    if (!workspace?.drawings.some((drawing) => drawing.counted === false)) return;
+    const timer = setTimeout(load, 900);
+    return () => clearTimeout(timer);
+  }, [workspace, load]);
   const drawings = workspace?.drawings ?? [];
   const recent = new Map((workspace?.recent ?? []).map((id, i) => [id, i]));
   const sorted = [...drawings].sort(

@@ -12,6 +12,7 @@ import { TopBar } from "../panels/TopBar";
 import { leave, useTheory } from "../theory/mode";
 import "../theory/theory.css";
 import { fitView } from "./actions";
+import { neuronByName, neuronPlace, useNeurons } from "./neurons";
 import { closeDrawing, openDrawing } from "./session";
 import { onKey } from "./shortcuts";
 import { useStudio } from "./store";
@@ -33,7 +34,8 @@ function ViewKeys() {
       else void flow.zoomTo(1);
     };
     const onShow = (event: Event) => {
-      const at = useStudio.getState().places.get((event as CustomEvent<string>).detail);
+      const { detail } = event as CustomEvent<string>;
+      const at = useStudio.getState().places.get(detail) ?? neuronPlace(neuronByName(detail));
       if (at) void flow.setCenter(at[0], at[1], { zoom: Math.max(flow.getZoom(), 0.8), duration: 250 });
     };
     document.addEventListener("inkcap-zoom", onZoom);
@@ -50,21 +52,26 @@ function ViewKeys() {
 function Follow() {
   const flow = useReactFlow();
   const selection = useStudio((s) => s.selection);
+  const neuron = useNeurons((s) => s.chosen);
   useEffect(() => {
     const [id] = selection;
-    const at = id && selection.size === 1 ? useStudio.getState().places.get(id) : undefined;
+    const at = id && selection.size === 1 ? useStudio.getState().places.get(id) : neuronPlace(neuron);
     const box = document.querySelector("#canvas")?.getBoundingClientRect();
     if (!at || !box) return;
     const { x, y } = flow.flowToScreenPosition({ x: at[0], y: at[1] });
     const out = x < box.left + 40 || x > box.right - 60 || y < box.top + 40 || y > box.bottom - 90;
-    if (out) fitView();
-  }, [flow, selection]);
+    if (!out) return;
+    // Of a large drawing the whole would show nothing of the one thing.
+    if (neuron !== null || useStudio.getState().places.size > 200)
+      void flow.setCenter(at[0], at[1], { zoom: flow.getZoom(), duration: 200 });
+    else fitView();
+  }, [flow, selection, neuron]);
   return null;
 }
 
 /** Bring a drawing into view once it has come. */
 function FirstFit({ id }: { id: string }) {
-  const there = useStudio((s) => s.id === id && s.report !== null);
+  const there = useStudio((s) => s.id === id && (s.report !== null || s.status === "live"));
   useEffect(() => {
     if (!there) return;
     const timer = setTimeout(fitView, 80);

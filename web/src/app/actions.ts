@@ -16,7 +16,7 @@ import {
 } from "../model/compose";
 import { excerpt, vertexOf } from "../model/drawing";
 import { aligned } from "../model/sorting";
-import { command, perform, say } from "./session";
+import { attempt, command, perform, say } from "./session";
 import { refresh, useStudio } from "./store";
 import { words } from "./words";
 
@@ -245,4 +245,12 @@ export function focusCanvas(id?: string): void {
     const named = id ? document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) : null;
     (named ?? document.querySelector<HTMLElement>("#canvas"))?.focus({ preventScroll: true });
   }, 30);
+}
+
+/** Open the drawing, or one capsule of it, to its neurons: a drawing of its own, or the reason why not. */
+export async function openToNeurons(capsule = ""): Promise<void> {
+  const { id } = state();
+  const made = id ? await attempt(api.expand(id, capsule)) : undefined;
+  if (made?.id) location.hash = `#/drawing/${made.id}`;
+  else if (made) say(made.why, true);
 }

@@ -46,6 +46,7 @@ export async function openDrawing(id: string): Promise<void> {
         useStudio.setState((before) => ({ report: mergeReport(before.report, report) }));
         if (layout) refresh({ layout });
       },
+      layout: (layout) => refresh({ layout }),
       status: (status) => useStudio.setState({ status }),
       clients: (clients) => useStudio.setState({ clients }),
       refused: (message) => say(message, true),

@@ -23,6 +23,7 @@ import {
   select,
   undo,
 } from "./actions";
+import { chooseNeuron, useNeurons, walkNeurons } from "./neurons";
 import { toggleDock } from "./preferences";
 import { type QuickAdd, useStudio } from "./store";
 
@@ -72,6 +73,7 @@ function lastVertex(): string | null {
 const WAYS: Record<string, Way> = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
 
 function go(way: Way, more: boolean): void {
+  if (walkNeurons(way)) return;
   const { scene, places, selection } = state();
   const line = [...selection].map((id) => scene.connection.get(id)).find(Boolean);
   const from = lastVertex();
@@ -96,6 +98,7 @@ function enter(): void {
 }
 
 function stepBack(): void {
+  if (useNeurons.getState().chosen !== null) return chooseNeuron(null);
   const { selection, scope } = state();
   if (selection.size) select([]);
   else if (scope.length) leaveTo(scope.length - 1);

@@ -11,19 +11,24 @@ import {
   type OnConnectEnd,
   ReactFlow,
   useReactFlow,
+  useStore,
   useStoreApi,
 } from "@xyflow/react";
 import { type DragEvent, type MouseEvent, useCallback, useEffect, useMemo, useState } from "react";
 import type { Point } from "../api/types";
-import { add, addUse, connect, move, onFit, openGroup, select } from "../app/actions";
+import { add, addUse, connect, fitView, move, onFit, openGroup, select } from "../app/actions";
 import { openFiles } from "../app/files";
+import { neuronCorners, useNeuronBlock } from "../app/neurons";
 import { useStudio } from "../app/store";
 import { colours } from "../glyphs/forms";
 import { capsuleSymbol } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { FACE_TYPE, readFace } from "../panels/faces";
+import { crowdOfScene } from "./crowd";
 import { EmptyCanvas } from "./EmptyCanvas";
-import { PaintedVertices, useCrowded } from "./PaintedVertices";
+import { clickPainted, endBox, startBox } from "./hands";
+import { useInView } from "./inview";
+import { PaintedVertices } from "./PaintedVertices";
 import { anchor, boundsOf, edgesOf, formOf, nodesOf } from "./scene";
 import { GuideLines, useSnapping } from "./snapping";
 import { CapsuleNode, NoteNode, UseNode } from "./VertexNode";
@@ -57,14 +62,19 @@ export function Canvas() {
   const theme = useStudio((s) => s.theme);
   const flow = useReactFlow();
   const size = useStoreApi();
-  const crowded = useCrowded();
+  const { crowded, near } = useInView();
+  const block = useNeuronBlock();
+  const crowd = useMemo(
+    () => (crowded ? crowdOfScene(scene, places, catalogue) : null),
+    [crowded, scene, places, catalogue],
+  );
   const drawn = useMemo(
-    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report, path)),
-    [crowded, scene, places, selection, catalogue, report, path],
+    () => (crowded ? NO_NODES : nodesOf(scene, places, selection, catalogue, report, path, near)),
+    [crowded, near, scene, places, selection, catalogue, report, path],
   );
   const edges = useMemo(
-    () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue)),
-    [crowded, scene, selection, catalogue],
+    () => (crowded ? NO_EDGES : edgesOf(scene, selection, catalogue, near)),
+    [crowded, near, scene, selection, catalogue],
   );
   const [nodes, setNodes] = useState<Node[]>(drawn);
   const [connecting, setConnecting] = useState(false);
@@ -82,7 +92,7 @@ export function Canvas() {
   useEffect(() => {
     onFit(() => {
       const { width, height } = size.getState();
-      const all = boundsOf(useStudio.getState().places.values());
+      const all = boundsOf([...useStudio.getState().places.values(), ...neuronCorners()]);
       if (all && width)
         void flow.setViewport(getViewportForBounds(all, width, height, 0.03, 1.25, 0.06), { duration: 200 });
     });
@@ -140,7 +150,9 @@ export function Canvas() {
 
   const onPaneClick = useCallback(
     (event: MouseEvent) => {
-      if (event.detail === 2)
+      const hit = clickPainted(event);
+      if (!hit && !event.ctrlKey && !event.metaKey && !event.shiftKey) select([]);
+      if (event.detail === 2 && !hit)
         useStudio.setState({
           quickAdd: { at: place(event), screen: [event.clientX, event.clientY], after: null, mode: "add" },
         });
@@ -176,12 +188,18 @@ export function Canvas() {
   );
 
   const id = useStudio((s) => s.id);
-  const empty = scene.capsule.size + scene.use.size + scene.note.size === 0;
+  // Neurons that come after their drawing are brought into view as the drawing was.
+  useEffect(() => {
+    if (block) fitView();
+  }, [block]);
+
+  const empty = scene.capsule.size + scene.use.size + scene.note.size + scene.plain.size === 0;
   return (
     <main
       id="canvas"
       data-drawing={id}
       data-vertices={scene.capsule.size + scene.use.size}
+      data-neurons={block?.count ?? 0}
       className={connecting ? "connecting" : ""}
       tabIndex={-1}
       aria-label="canvas"
@@ -198,7 +216,10 @@ export function Canvas() {
         // The rubber band means what it surrounds; lines come along with their ends.
         onEdgesChange={(changes) => size.getState().userSelectionActive || takeSelection(changes)}
         // What is selected is dragged by any of its parts; a sheet above them would only hide them.
-        onSelectionEnd={() => size.setState({ nodesSelectionActive: false })}
+        onSelectionEnd={(event) => {
+          size.setState({ nodesSelectionActive: false });
+          endBox(event);
+        }}
         onNodeDragStop={commitMove}
         onSelectionDragStop={(event, moved) => commitMove(event, moved, moved)}
         onNodeDoubleClick={(_, node) => node.type === "use" && openGroup(node.id)}
@@ -206,6 +227,7 @@ export function Canvas() {
         onConnectStart={() => setConnecting(true)}
         onConnectEnd={onConnectEnd}
         onPaneClick={onPaneClick}
+        onSelectionStart={startBox}
         connectionLineComponent={DrawnLine}
         connectionRadius={36}
         isValidConnection={({ source, target }) => source !== target}
@@ -221,8 +243,8 @@ export function Canvas() {
         colorMode={theme}
         proOptions={{ hideAttribution: true }}
       >
-        <Background variant={BackgroundVariant.Dots} gap={22} size={2} />
-        {crowded && <PaintedVertices />}
+        <Dots />
+        {(crowd || block) && <PaintedVertices scene={crowd} block={block} />}
         {places.size > 12 && !crowded && (
           <MiniMap pannable zoomable nodeColor={tint} nodeBorderRadius={10} ariaLabel="minimap" />
         )}
@@ -232,6 +254,12 @@ export function Canvas() {
       {empty && <EmptyCanvas />}
     </main>
   );
+}
+
+/** The paper's dots; from afar they would be a grey that costs every frame. */
+function Dots() {
+  const near = useStore((s) => s.transform[2] > 0.4);
+  return near ? <Background variant={BackgroundVariant.Dots} gap={22} size={2} /> : null;
 }
 
 function allow(event: DragEvent): void {

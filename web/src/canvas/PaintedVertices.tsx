@@ -1,130 +1,131 @@
-import { useOnViewportChange, useReactFlow, useStoreApi, type Viewport } from "@xyflow/react";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useOnViewportChange, useReactFlow, useStoreApi } from "@xyflow/react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { Point } from "../api/types";
+import { useNeurons } from "../app/neurons";
 import { useStudio } from "../app/store";
-import { colours } from "../glyphs/forms";
-import { capsuleSymbol } from "../model/compose";
+import type { Crowd, crowdOfScene } from "./crowd";
+import { type Hit, type Hold, onHits, useHands } from "./hands";
+import { type Chosen, Painter } from "./painter";
+import type { Link } from "./painting";
+import { capsuleTitle } from "./VertexNode";
 
-/** Beyond so many vertices in view the DOM is too slow, and they are painted. */
-const MOST_ELEMENTS = 700;
+type SceneCrowd = ReturnType<typeof crowdOfScene>;
 
-function countVisible(
-  places: ReadonlyMap<string, Point>,
-  { x, y, zoom }: Viewport,
-  width: number,
-  height: number,
-): number {
-  let count = 0;
-  for (const [px, py] of places.values()) {
-    const [sx, sy] = [px * zoom + x, py * zoom + y];
-    if (sx > -60 && sy > -60 && sx < width + 60 && sy < height + 60) count++;
-  }
-  return count;
+interface Props {
+  /** The drawing's own vertices, where they are too many for elements. */
+  scene: SceneCrowd | null;
+  /** Neurons in columns, which are always painted. */
+  block: Crowd | null;
 }
 
-/** Tell whether more is in view than elements can show. */
-export function useCrowded(): boolean {
+const MOST_LINKS = 64;
+
+/** Lines between capsules and the neurons that stand for their elements or write into them. */
+function useLinks(block: Crowd | null): Link[] {
+  const neurons = useNeurons((s) => s.neurons);
   const places = useStudio((s) => s.places);
-  const store = useStoreApi();
-  // Before the view is known, a large drawing counts as crowded: thousands of elements would be made for one moment.
-  const [seen, setCrowded] = useState<boolean | null>(null);
-  const crowded = seen ?? places.size > MOST_ELEMENTS;
-  const judge = useCallback(
-    (viewport: Viewport) => {
-      if (places.size <= MOST_ELEMENTS) return setCrowded(false);
-      const { width, height } = store.getState();
-      setCrowded(countVisible(places, viewport, width, height) > MOST_ELEMENTS);
-    },
-    [places, store],
-  );
-  useOnViewportChange({ onChange: judge });
-  useEffect(() => {
-    const [x, y, zoom] = store.getState().transform;
-    judge({ x, y, zoom });
-  }, [judge, store]);
-  return crowded;
+  return useMemo(() => {
+    const links: Link[] = [];
+    if (!block || !neurons) return links;
+    for (const { capsule, first, count } of neurons.spans) {
+      const at = places.get(capsule);
+      if (!at) continue;
+      const step = Math.max(1, Math.floor(count / MOST_LINKS));
+      for (let i = first; i < first + count; i += step) {
+        const number = Math.floor(i / neurons.stride);
+        if (number < block.count) links.push([block.x[number] as number, block.y[number] as number, at[0], at[1]]);
+      }
+    }
+    return links;
+  }, [block, neurons, places]);
 }
 
-/** All vertices and lines in one picture; while the view moves, the picture moves, and is painted anew as time allows. */
-export function PaintedVertices() {
-  const canvas = useRef<HTMLCanvasElement>(null);
+/** What is ringed: the selection, moved while it is held, and what the pointer is over. */
+function useChosen({ scene, block }: Props, hover: Hit | null, hold: Hold | null): Chosen[] {
+  const selection = useStudio((s) => s.selection);
+  const neuron = useNeurons((s) => s.chosen);
+  return useMemo(() => {
+    const chosen: Chosen[] = [];
+    const shift = hold?.shift ?? ([0, 0] as [number, number]);
+    if (scene) {
+      const numbers = new Set([...selection].flatMap((id) => scene.numbers.get(id) ?? []));
+      for (const id of selection) {
+        const line = useStudio.getState().scene.connection.get(id);
+        for (const end of line ? [line.back, line.front] : []) {
+          const number = scene.numbers.get(end);
+          if (number !== undefined) numbers.add(number);
+        }
+      }
+      if (numbers.size) chosen.push({ crowd: scene, vertices: numbers, shift });
+    }
+    if (block && neuron !== null) chosen.push({ crowd: block, vertices: new Set([neuron]), shift: [0, 0] });
+    if (hover && !hold) chosen.push({ crowd: hover.crowd, vertices: new Set([hover.vertex]), shift: [0, 0] });
+    return chosen;
+  }, [scene, block, selection, neuron, hover, hold]);
+}
+
+/** The name of what the pointer is over. */
+function Tip({ hit, at }: { hit: Hit; at: Point }) {
+  const catalogue = useStudio((s) => s.catalogue);
+  const neurons = useNeurons((s) => s.neurons);
+  const capsule = useStudio((s) => (hit.id ? s.scene.capsule.get(hit.id) : undefined));
+  const use = useStudio((s) => (hit.id ? s.scene.use.get(hit.id) : undefined));
+  const title = capsule
+    ? capsuleTitle(catalogue, capsule)
+    : (use?.group ?? neurons?.symbols[hit.crowd.look[hit.vertex] ?? 0] ?? "");
+  return (
+    <div className="painted-tip" style={{ left: at[0] + 14, top: at[1] + 14 }}>
+      <b>{capsule?.label || hit.crowd.name(hit.vertex)}</b> {title}
+    </div>
+  );
+}
+
+/** All vertices and lines that are painted, and the hands on them. */
+export function PaintedVertices({ scene, block }: Props) {
   const flow = useReactFlow();
   const store = useStoreApi();
-  const scene = useStudio((s) => s.scene);
-  const places = useStudio((s) => s.places);
-  const catalogue = useStudio((s) => s.catalogue);
   const theme = useStudio((s) => s.theme);
-  const painted = useRef<Viewport>({ x: 0, y: 0, zoom: 1 });
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const below = useRef<HTMLCanvasElement>(null);
+  const above = useRef<HTMLCanvasElement>(null);
+  const [painter, setPainter] = useState<Painter | null>(null);
+  const [hover, setHover] = useState<(Hit & { at: Point }) | null>(null);
+  const [hold, setHold] = useState<Hold | null>(null);
+  const links = useLinks(block);
+  const chosen = useChosen({ scene, block }, hover, hold);
+  const crowds = useMemo(() => [block, scene].filter((crowd) => crowd !== null), [block, scene]);
 
-  const paint = useCallback(() => {
-    const sheet = canvas.current;
-    const pen = sheet?.getContext("2d");
-    if (!sheet || !pen) return;
-    const { width, height } = store.getState();
-    const view = flow.getViewport();
-    if (sheet.width !== width || sheet.height !== height) [sheet.width, sheet.height] = [width, height];
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    pen.setTransform(view.zoom, 0, 0, view.zoom, view.x, view.y);
-    const inView = ([x, y]: Point) =>
-      x * view.zoom + view.x > -40 &&
-      x * view.zoom + view.x < width + 40 &&
-      y * view.zoom + view.y > -40 &&
-      y * view.zoom + view.y < height + 40;
-    pen.strokeStyle = theme === "dark" ? "rgba(233,231,223,.28)" : "rgba(29,33,48,.22)";
-    pen.lineWidth = Math.min(1.4, 0.8 / view.zoom);
-    pen.beginPath();
-    for (const { back, front } of scene.connection.values()) {
-      const [a, b] = [places.get(back), places.get(front)];
-      if (!a || !b || !(inView(a) || inView(b))) continue;
-      pen.moveTo(a[0], a[1]);
-      pen.lineTo(b[0], b[1]);
-    }
-    pen.stroke();
-    const bySymbol = new Map<string, Point[]>();
-    for (const capsule of scene.capsule.values()) {
-      const at = places.get(capsule.id);
-      if (!at || !inView(at)) continue;
-      const list = bySymbol.get(capsule.symbol);
-      if (list) list.push(at);
-      else bySymbol.set(capsule.symbol, [at]);
-    }
-    pen.lineWidth = 1.6;
-    for (const [id, points] of bySymbol) {
-      const glyph = catalogue && capsuleSymbol(catalogue, id)?.glyph;
-      const [ink, wash] = glyph ? colours(glyph, theme) : ["#5f6676", "#f4f3ee"];
-      pen.beginPath();
-      for (const [x, y] of points) {
-        pen.moveTo(x + 16, y);
-        pen.arc(x, y, 16, 0, Math.PI * 2);
-      }
-      pen.fillStyle = wash;
-      pen.fill();
-      pen.strokeStyle = ink;
-      pen.stroke();
-    }
-    painted.current = view;
-    sheet.style.transform = "none";
-  }, [catalogue, flow, places, scene, store, theme]);
-
-  const shift = useCallback(
-    (view: Viewport) => {
-      const sheet = canvas.current;
-      if (!sheet) return;
-      const was = painted.current;
-      const scale = view.zoom / was.zoom;
-      sheet.style.transform = `translate(${view.x - was.x * scale}px, ${view.y - was.y * scale}px) scale(${scale})`;
-      clearTimeout(timer.current);
-      timer.current = setTimeout(paint, 70);
-    },
-    [paint],
-  );
-
-  useOnViewportChange({ onChange: shift });
   useEffect(() => {
-    paint();
-    return () => clearTimeout(timer.current);
-  }, [paint]);
-  return <canvas ref={canvas} className="painted" aria-label={`${places.size} vertices`} role="img" />;
+    if (!below.current || !above.current) return;
+    const made = new Painter(below.current, above.current);
+    setPainter(made);
+    return () => made.stop();
+  }, []);
+  useEffect(() => {
+    if (!painter) return;
+    const follow = () => painter.move(flow.getViewport(), store.getState().width, store.getState().height);
+    follow();
+    painter.show(crowds, links, theme);
+    // The panels beside the canvas change its size without a change of the view.
+    let { width, height } = store.getState();
+    return store.subscribe((now) => {
+      if (now.width !== width || now.height !== height) {
+        ({ width, height } = now);
+        follow();
+      }
+    });
+  }, [painter, crowds, links, theme, flow, store]);
+  useEffect(() => painter?.choose(chosen), [painter, chosen]);
+  useOnViewportChange({
+    onChange: (view) => painter?.move(view, store.getState().width, store.getState().height),
+  });
+  useEffect(() => onHits(flow, scene, block), [flow, scene, block]);
+  useHands(setHover, setHold);
+  const count = crowds.reduce((sum, crowd) => sum + crowd.count, 0);
+  return (
+    <>
+      <canvas ref={below} className="painted" role="img" aria-label={`${count} vertices`} />
+      <canvas ref={above} className="painted" aria-label="selection" hidden />
+      {hover && !hold && <Tip hit={hover} at={hover.at} />}
+    </>
+  );
 }

@@ -37,14 +37,17 @@ export function nodesOf(
   catalogue: Catalogue | null,
   report: Report | null,
   path = "",
+  near: ReadonlySet<string> | null = null,
 ): Node[] {
   const entering = new Map<string, Connection[]>();
   for (const connection of drawing.connection.values()) {
+    if (near && !near.has(connection.front)) continue;
     const there = entering.get(connection.front);
     if (there) there.push(connection);
     else entering.set(connection.front, [connection]);
   }
-  const nodes: Node[] = vertices(drawing).map((vertex) => {
+  const shown = near ? vertices(drawing).filter((vertex) => near.has(vertex.id)) : vertices(drawing);
+  const nodes: Node[] = shown.map((vertex) => {
     const form = formOf(vertex);
     const { width, height } = extent(form);
     return {
@@ -84,8 +87,15 @@ function spoken(vertex: Vertex, enters: Connection[], catalogue: Catalogue | nul
   return [vertex.label || vertex.id, title, structureText(output), ...by, ...flaws].filter(Boolean).join(", ");
 }
 
-export function edgesOf(drawing: Drawing, selection: ReadonlySet<string>, catalogue: Catalogue | null): Edge[] {
-  return [...drawing.connection.values()].map((c) => ({
+export function edgesOf(
+  drawing: Drawing,
+  selection: ReadonlySet<string>,
+  catalogue: Catalogue | null,
+  near: ReadonlySet<string> | null = null,
+): Edge[] {
+  const all = [...drawing.connection.values()];
+  const shown = near ? all.filter((c) => near.has(c.back) && near.has(c.front)) : all;
+  return shown.map((c) => ({
     id: c.id,
     type: "wire",
     source: c.back,

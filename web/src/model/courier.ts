@@ -22,7 +22,15 @@ export function bring(
     mirror,
     connectTo,
     {
-      ...{ drawing: nothing, report: nothing, clients: nothing, outside: nothing, trouble: nothing, steps: nothing },
+      ...{
+        drawing: nothing,
+        report: nothing,
+        layout: nothing,
+        clients: nothing,
+        outside: nothing,
+        trouble: nothing,
+        steps: nothing,
+      },
       status: (status) => status === "live" && ended(),
       refused: (message) => {
         refused(message);

@@ -83,3 +83,19 @@ export function mergeReport(before: Report | null, next: Report): Report {
     },
   };
 }
+
+type Packed = Report & { alike?: unknown[] };
+
+/** A large report tells every description once; each thing has the number of its own. */
+export function unpacked(report: Report): Report {
+  const { alike, ...rest } = report as Packed;
+  if (!alike) return report;
+  const open = (numbers: Record<string, unknown> | undefined) => {
+    const told: Record<string, unknown> = {};
+    for (const id in numbers) told[id] = alike[numbers[id] as number];
+    return told;
+  };
+  const { capsules, connections, uses } = report.structures;
+  const structures = { capsules: open(capsules), connections: open(connections), uses: open(uses) };
+  return { ...rest, structures: structures as unknown as Report["structures"] };
+}

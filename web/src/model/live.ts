@@ -2,6 +2,7 @@
 
 import type { Attributes, Edit, FromServer, Layout, Report, Steps, ToServer } from "../api/types";
 import type { Drawing } from "./drawing";
+import { unpacked } from "./findings";
 import { isEdit, type Mirror, type Pending } from "./mirror";
 
 export interface Socket {
@@ -17,6 +18,8 @@ export type Status = "connecting" | "live" | "away";
 export interface Listener {
   drawing(drawing: Drawing): void;
   report(report: Report, layout: Layout | null): void;
+  /** A large drawing has its places before its report. */
+  layout(layout: Layout | null): void;
   status(status: Status): void;
   clients(count: number): void;
   refused(message: string, pending: Pending | undefined): void;
@@ -106,8 +109,10 @@ export class Live {
       for (const number of this.mirror.reset(message.seq, message.document, message.acknowledged ?? 0))
         this.keeper.forget(number);
       this.listener.steps(message);
+      // The layout comes first: without it every place would be guessed, for one moment that nobody sees.
+      if (message.report) this.listener.report(unpacked(message.report), message.layout);
+      else this.listener.layout(message.layout);
       this.listener.drawing(this.mirror.drawing);
-      this.listener.report(message.report, message.layout);
       this.listener.clients(message.clients);
       this.listener.status("live");
       for (const pending of this.mirror.pending) this.sendPending(pending);
@@ -124,7 +129,7 @@ export class Live {
       if (message.number !== null) this.keeper.forget(message.number);
       this.listener.drawing(this.mirror.drawing);
       this.listener.refused(message.message, refused);
-    } else if (message.type === "report") this.listener.report(message.report, message.layout ?? null);
+    } else if (message.type === "report") this.listener.report(unpacked(message.report), message.layout ?? null);
     else if (message.type === "file") {
       if (message.change === "outside" && message.edit) this.listener.outside(message.edit);
       else this.listener.trouble(message.message || "The drawing's file was deleted outside the studio.");

@@ -115,7 +115,16 @@ function live(kept: number[] = []) {
   const refused: string[] = [];
   const quiet = () => undefined;
   const listener: Listener = {
-    ...{ drawing: quiet, report: quiet, status: quiet, clients: quiet, outside: quiet, trouble: quiet, steps: quiet },
+    ...{
+      drawing: quiet,
+      report: quiet,
+      layout: quiet,
+      status: quiet,
+      clients: quiet,
+      outside: quiet,
+      trouble: quiet,
+      steps: quiet,
+    },
     done: quiet,
     refused: (message) => refused.push(message),
   };

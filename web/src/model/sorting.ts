@@ -22,7 +22,11 @@ export function simpleLayout(drawing: Drawing): Map<string, Point> {
     }
   }
   const rows = new Map<number, string[]>();
-  for (const id of ids) rows.set(depth.get(id) ?? 0, [...(rows.get(depth.get(id) ?? 0) ?? []), id]);
+  for (const id of ids) {
+    const row = rows.get(depth.get(id) ?? 0);
+    if (row) row.push(id);
+    else rows.set(depth.get(id) ?? 0, [id]);
+  }
   const places = new Map<string, Point>();
   for (const [layer, members] of rows)
     members.forEach((id, i) => {

@@ -1,5 +1,5 @@
 import type { Attribute, Attributes, Capsule, Connection, Value } from "../api/types";
-import { applyFix } from "../app/actions";
+import { applyFix, openToNeurons } from "../app/actions";
 import { perform } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
@@ -257,6 +257,7 @@ function Worn({ capsule }: { capsule: Capsule }) {
 }
 
 export function CapsuleCard({ capsule }: { capsule: Capsule }) {
+  const inGroup = useStudio((s) => s.scope.length > 0);
   const catalogue = useStudio((s) => s.catalogue);
   const scene = useStudio((s) => s.scene);
   const sight = useSight();
@@ -319,6 +320,13 @@ export function CapsuleCard({ capsule }: { capsule: Capsule }) {
       <h3>{word.structures}</h3>
       <Facts rows={rows} />
       <CheckedFormula item={capsule.id} formula={symbol.formula} />
+      {capsule.rank > 0 && !symbol.data && !inGroup && (
+        <div className="stacked">
+          <button type="button" onClick={() => void openToNeurons(capsule.id)}>
+            {word.openCapsule}
+          </button>
+        </div>
+      )}
     </>
   );
 }

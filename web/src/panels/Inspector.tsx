@@ -1,11 +1,13 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import { align, arrange, duplicate, makeGroup, removeSelected } from "../app/actions";
+import { useNeurons } from "../app/neurons";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { CapsuleCard, ConnectionCard } from "./Cards";
 import { GroupCard } from "./GroupCard";
 import { MathematicsCard } from "./MathematicsCard";
+import { NeuronCard } from "./NeuronCard";
 import { DrawingCard, NoteCard, UseCard } from "./OtherCards";
 
 function Many({ count }: { count: number }) {
@@ -68,6 +70,7 @@ export function Inspector() {
   const id = useStudio((s) => s.id);
   const level = useStudio((s) => s.levels.at(-1));
   const word = words(useStudio((s) => s.language));
+  const neuron = useNeurons((s) => s.chosen !== null);
   const [tab, setTab] = useState<Tab>("thing");
   const [only] = selection.size === 1 ? selection : [];
   const capsule = scene.capsule.get(only ?? "");
@@ -82,9 +85,11 @@ export function Inspector() {
         ? word.group
         : note
           ? word.note
-          : level
-            ? word.group
-            : word.drawing;
+          : neuron
+            ? word.neuron
+            : level
+              ? word.group
+              : word.drawing;
   const tabs: [Tab, string][] = [["thing", title]];
   if (capsule || connection) tabs.push(["mathematics", word.mathematics]);
   tabs.push(["code", word.code]);
@@ -104,7 +109,8 @@ export function Inspector() {
         {shown === "thing" && connection && <ConnectionCard connection={connection} />}
         {shown === "thing" && use && <UseCard use={use} />}
         {shown === "thing" && note && <NoteCard note={note} />}
-        {shown === "thing" && !selection.size && (level ? <GroupCard level={level} /> : <DrawingCard />)}
+        {shown === "thing" && neuron && <NeuronCard />}
+        {shown === "thing" && !selection.size && !neuron && (level ? <GroupCard level={level} /> : <DrawingCard />)}
         {shown === "mathematics" && id && only && <MathematicsCard id={id} item={only} />}
         {shown === "code" && id && <CodeCard id={id} />}
       </div>

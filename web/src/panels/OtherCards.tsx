@@ -10,6 +10,7 @@ import { grouped, structureText } from "../model/findings";
 import { checkedUse, findingsAt } from "../model/within";
 import { Facts, Findings, useSight } from "./Cards";
 import { Field, readField, showValue } from "./Field";
+import { NeuronBlock } from "./NeuronCard";
 
 const COUNT = {
   kind: "size",
@@ -136,6 +137,7 @@ export function DrawingCard() {
           ...(report.derivation ? ([[word.steps, grouped(report.derivation.steps)]] as [string, string][]) : []),
         ]}
       />
+      <NeuronBlock />
       {findings.length ? <Findings findings={findings.slice(0, 30)} /> : <p className="soft">{word.well_done}</p>}
     </>
   );

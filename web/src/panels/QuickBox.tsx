@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { Catalogue } from "../api/types";
 import { add, addNote, addUse, connect, focusCanvas, select } from "../app/actions";
+import { chooseNeuron, neuronByName } from "../app/neurons";
 import { type QuickAdd, type StudioState, useStudio } from "../app/store";
 import { words } from "../app/words";
 import { capsuleTitle } from "../canvas/VertexNode";
@@ -8,6 +9,8 @@ import { SmallGlyph, SmallSign } from "../glyphs/Glyphs";
 import { connectionSymbol, giver, proposals } from "../model/compose";
 import { isUse, type Vertex, vertices } from "../model/drawing";
 import { type FaceItem, facesOf, readTyped, score, withSizes } from "./faces";
+
+const MOST_CHOICES = 60;
 
 interface Choice {
   key: string;
@@ -84,22 +87,39 @@ function existing(state: StudioState, quick: QuickAdd, text: string): Choice[] {
             run: () => found(note.id),
           }))
       : [];
-  const drawn: Choice[] = vertices(scene)
+  const neuron = quick.mode === "find" ? neuronByName(wanted) : null;
+  const named = neuron === null ? [] : [neuronChoice(neuron, wanted)];
+  const drawn = vertices(scene)
     .filter((vertex) => vertex.id !== quick.after)
     .map((vertex) => ({ vertex, title: isUse(vertex) ? vertex.group : capsuleTitle(catalogue, vertex) }))
     .filter(({ vertex, title }) => `${vertex.id} ${vertex.label ?? ""} ${title}`.toLowerCase().includes(wanted))
     .sort((a, b) => Number(b.vertex.id === wanted) - Number(a.vertex.id === wanted))
-    .map(({ vertex, title }) => ({
-      key: vertex.id,
-      title: vertex.label ? `${vertex.id} · ${vertex.label}` : vertex.id,
-      hint: title,
-      vertex,
-      run: () => {
-        if (quick.mode === "connect" && quick.after) return connect(quick.after, vertex.id);
-        found(vertex.id);
-      },
-    }));
-  return [...drawn, ...notes];
+    .slice(0, MOST_CHOICES)
+    .map(
+      ({ vertex, title }): Choice => ({
+        key: vertex.id,
+        title: vertex.label ? `${vertex.id} · ${vertex.label}` : vertex.id,
+        hint: title,
+        vertex,
+        run: () => {
+          if (quick.mode === "connect" && quick.after) return connect(quick.after, vertex.id);
+          found(vertex.id);
+        },
+      }),
+    );
+  return [...named, ...drawn, ...notes];
+}
+
+function neuronChoice(number: number, name: string): Choice {
+  return {
+    key: `neuron ${name}`,
+    title: `n${name.replace(/^n/, "")}`,
+    hint: words(useStudio.getState().language).neuronsInColumns,
+    run: () => {
+      chooseNeuron(number);
+      document.dispatchEvent(new CustomEvent("inkcap-show", { detail: name }));
+    },
+  };
 }
 
 export function QuickBox() {
@@ -116,7 +136,7 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
   const word = words(state.language);
   const choices = useMemo(() => {
     const make = quick.mode === "add" ? additions : existing;
-    return make(state, quick, text).slice(0, 60);
+    return make(state, quick, text).slice(0, MOST_CHOICES);
   }, [state, quick, text]);
   useEffect(() => input.current?.focus(), []);
   // What scrolling gives back is a promise in some browsers, and an effect may give back only its own end.

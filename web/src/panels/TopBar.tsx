@@ -1,8 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { api, link } from "../api/client";
-import { arrange, redo, undo } from "../app/actions";
+import { link } from "../api/client";
+import { arrange, openToNeurons, redo, undo } from "../app/actions";
 import { toggleDock, toggleLanguage, toggleTheme } from "../app/preferences";
-import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
@@ -111,14 +110,11 @@ function ExportMenu() {
 }
 
 function MoreMenu() {
-  const id = useStudio((s) => s.id) ?? "";
   const theme = useStudio((s) => s.theme);
   const word = words(useStudio((s) => s.language));
   const show = (dialog: "keys" | "history") => useStudio.setState({ dialog });
-  const expand = async () => {
-    const made = await attempt(api.expand(id));
-    if (made) location.hash = `#/drawing/${made.id}`;
-  };
+  const [only] = useStudio((s) => s.selection);
+  const capsule = useStudio((s) => (s.selection.size === 1 && s.scene.capsule.has(only ?? "") ? only : ""));
   return (
     <Menu
       label={
@@ -132,8 +128,9 @@ function MoreMenu() {
         {word.history} <kbd>B</kbd>
       </button>
       <TheoryItems />
-      <button type="button" role="menuitem" onClick={() => void expand()}>
+      <button type="button" role="menuitem" onClick={() => void openToNeurons(capsule)}>
         {word.expand}
+        {capsule ? ` · ${capsule}` : ""}
       </button>
       <button type="button" role="menuitem" onClick={() => show("keys")}>
         {word.help} <kbd>?</kbd>

@@ -30,8 +30,13 @@ def _picture(report: Report, dark: bool, down: bool, opened: bool) -> str:
 
 
 @router.get("/picture.svg", response_class=Response)
-async def show_picture(hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False) -> Response:
-    """Draw a drawing as SVG."""
+async def show_picture(
+    hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False, small: bool = False
+) -> Response:
+    """Draw a drawing as SVG; a small one is of its file, and sketched where the drawing is large."""
+    if small:
+        path = hub.path(hub.row(id))
+        return Response(await asyncio.to_thread(hub.sketches.small, id, path, dark), media_type=SVG)
     report = await (await hub.live(id)).report()
     return Response(await asyncio.to_thread(_picture, report, dark, down, open), media_type=SVG)
 

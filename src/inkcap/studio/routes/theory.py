@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from inkcap.drawing import Drawing, Edit, Meta, Put, from_text
 from inkcap.drawing.picture import Panel, compose, layout_of
 from inkcap.drawing.picture_scene import scene_of_graph
+from inkcap.structures.errors import InkcapError
 from inkcap.studio.growing import graph_of, offers_of
 from inkcap.studio.hub import HubOf
 from inkcap.studio.ledger import Refused
@@ -18,15 +19,16 @@ from inkcap.studio.mathematics import formulae_of
 from inkcap.studio.models import (
     Derivation,
     DerivationStep,
-    DrawingId,
     Enumeration,
     ListedNetwork,
     Mathematics,
+    Opened,
     RuleOffer,
     RuleOffers,
     RulesRequest,
     StepRequest,
 )
+from inkcap.studio.opening import alone
 from inkcap.studio.routes.workspace import add_drawing
 from inkcap.theory import ACTIVATIONS, Graph, MadeBy, TheoryError, UpTo, count_networks, derive, list_networks
 
@@ -95,16 +97,23 @@ async def step(hub: HubOf, id: str, asked: StepRequest) -> dict[str, Any]:
 
 @router.get("/drawings/{id}/expand")
 @router.post("/drawings/{id}/expand")
-async def expand(hub: HubOf, id: str) -> DrawingId:
-    """Expand a network of capsules to its neurons, as a drawing of its own."""
+async def expand(hub: HubOf, id: str, capsule: str = "") -> Opened:
+    """Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own."""
     live = await hub.live(id)
-    _ = (await live.report()).network
-    drawing, _ = await live.copy()
-    answer = await hub.helper.ask("expand", text=drawing.to_text())
+    try:
+        report = await live.report()
+        if report.plain is not None:
+            raise Refused("this drawing has been opened to its neurons already")
+        _ = report.network
+        drawing = alone(report, capsule) if capsule else (await live.copy())[0]
+        answer = await hub.helper.ask("expand", text=drawing.to_text())
+    except InkcapError as error:
+        # Most networks cannot be opened: that is an answer, not a fault of who asked.
+        return Opened(id=None, why=str(error))
     made = from_text(answer["text"])
     name = f"{drawing.name} as neurons"[:200]
     made.apply(Edit("name", (Put(Meta(name, made.dtype)),)))
-    return DrawingId(id=await asyncio.to_thread(add_drawing, hub, made, name))
+    return Opened(id=await asyncio.to_thread(add_drawing, hub, made, name))
 
 
 @router.get("/drawings/{id}/mathematics/{item}")

@@ -26,7 +26,7 @@ from inkcap.studio.models import (
     ZooEntry,
 )
 from inkcap.studio.shapes import Catalogue
-from inkcap.studio.workspace import MOST_DRAWINGS, free_path, list_drawing, safe_stem, text
+from inkcap.studio.workspace import MOST_DRAWINGS, free_path, safe_stem, text
 
 RECENT = 12
 SVG = "image/svg+xml"
@@ -43,10 +43,9 @@ def show_catalogue() -> Catalogue:
 
 @router.get("/workspace")
 def show_workspace(hub: HubOf) -> Workspace:
-    """List the drawings of the workspace, each with what its check says."""
+    """List the drawings of the workspace, each with what its check says, as far as it was checked yet."""
     ids = hub.ids()
-    shown = list(ids.items())[:MOST_DRAWINGS]
-    drawings = [list_drawing(hub.workspace / path, path, id) for path, id in shown]
+    drawings = hub.summaries.tell(dict(list(ids.items())[:MOST_DRAWINGS]))
     there = {entry.id for entry in drawings}
     recent = [id for id in hub.store.recent(4 * RECENT) if id in there][:RECENT]
     more = len(ids) > MOST_DRAWINGS
