@@ -395,10 +395,3 @@ class RunDetail(RunRow):
     recipe: Json
     summary: Json | None
     series: dict[str, list[tuple[float, float]]]
-
-
-class Opened(Told):
-    """The drawing of the neurons that a network or a capsule was opened to, or why that cannot be."""
-
-    id: str | None
-    why: str = ""

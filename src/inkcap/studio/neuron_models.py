@@ -1,8 +1,15 @@
-"""What is told of neurons in columns."""
+"""What is told of neurons in columns, and of opening a network to its neurons."""
 
 from __future__ import annotations
 
 from inkcap.studio.models import Told
+
+
+class Opened(Told):
+    """The drawing of the neurons that a network or a capsule was opened to, or why that cannot be."""
+
+    id: str | None
+    why: str = ""
 
 
 class NeuronSpan(Told):

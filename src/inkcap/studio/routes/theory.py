@@ -22,12 +22,12 @@ from inkcap.studio.models import (
     Enumeration,
     ListedNetwork,
     Mathematics,
-    Opened,
     RuleOffer,
     RuleOffers,
     RulesRequest,
     StepRequest,
 )
+from inkcap.studio.neuron_models import Opened
 from inkcap.studio.opening import alone
 from inkcap.studio.routes.workspace import add_drawing
 from inkcap.theory import ACTIVATIONS, Graph, MadeBy, TheoryError, UpTo, count_networks, derive, list_networks
