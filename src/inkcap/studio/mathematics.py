@@ -94,10 +94,9 @@ def _capsule(report: Report, capsule: CheckedCapsule) -> Mathematics:
         rf"\quad\text{{with {part.record.title}: }} {translate(part.record.formula)}" for part in capsule.parts
     )
     slope = SLOPES.get(capsule.symbol, rf"\operatorname{{{_escaped(capsule.symbol)}}}'(U)")
-    if not leaving:
-        back = rf"\left({name('Y', id)} - T\right)"
-    elif len(leaving) > 1:
-        back = rf"\left({back}\right)"
+    if len(leaving) != 1:
+        # An output has nothing behind it: its error is the distance from the target.
+        back = rf"\left({back or name('Y', id) + ' - T'}\right)"
     b = name("B", id)
     update = rf"\Delta {b} = {name('δ', id)},\quad {b} \leftarrow {b} - \eta \Delta {b}"
     return Mathematics(
