@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from serving import Server
@@ -15,8 +16,9 @@ PATIENCE = 20_000
 """Milliseconds until something that should happen did not: machines that test are busy."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
+    """A browser for the tests of a file: while it is open its event loop runs, and other tests need their own."""
     chromium = find_chromium()
     if chromium is None:
         why = "no Chromium is here: install it (Debian: apt-get install chromium) or name it by INKCAP_CHROMIUM"
@@ -40,15 +42,26 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def context(browser, studio) -> Iterator[object]:
-    """One visitor for all tests: the link that signs in works once."""
+def signed_in() -> dict[str, Any]:
+    """What a visitor keeps: the link that signs in works once."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def context(browser, studio, signed_in) -> Iterator[object]:
+    """One visitor for all tests."""
     opened = browser.new_context(
-        viewport={"width": 1440, "height": 900}, permissions=["clipboard-read", "clipboard-write"], locale="en-GB"
+        viewport={"width": 1440, "height": 900},
+        permissions=["clipboard-read", "clipboard-write"],
+        locale="en-GB",
+        storage_state=signed_in.get("state"),
     )
-    first = opened.new_page()
-    first.goto(f"{studio.address}?code={studio.code}")
-    first.wait_for_selector(".hero-card")
-    first.close()
+    if not signed_in:
+        first = opened.new_page()
+        first.goto(f"{studio.address}?code={studio.code}")
+        first.wait_for_selector(".hero-card")
+        first.close()
+        signed_in["state"] = opened.storage_state()
     yield opened
     opened.close()
 
