@@ -50,16 +50,20 @@ def build(network: Network, returns: Mapping[str, str] | None = None) -> nn.Modu
 
         return PlainDrawn(network, returns)
     lowered = lower(network, returns)
-    source = print_module(lowered)
-    namespace: dict[str, Any] = {"__name__": "inkcap.drawn"}
-    # The only exec of the project: the source is our own print, whose names and numbers come from checked records.
-    exec(compile(source, f"<{class_name(network.name)}>", "exec"), namespace)  # noqa: S102
-    module: nn.Module = namespace[class_name(network.name)]()
+    module = run_source(print_module(lowered), class_name(network.name))
     module.weight_names = dict(lowered.names)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue]
     trainable = {name: weight.trainable for name, weight in network.weights.items()}
     for name, parameter in named_weights(module).items():
         parameter.requires_grad_(trainable[name])
     return module
+
+
+def run_source(source: str, name: str) -> nn.Module:
+    """Run a printed source and make the module of this class."""
+    namespace: dict[str, Any] = {"__name__": "inkcap.drawn"}
+    # The only exec of the project: the source is our own print, whose names and numbers come from checked records.
+    exec(compile(source, f"<{name}>", "exec"), namespace)  # noqa: S102
+    return namespace[name]()
 
 
 def named_weights(module: nn.Module) -> dict[str, nn.Parameter]:

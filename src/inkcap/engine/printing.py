@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from inkcap.engine import matrix_capsules, vectors, windows
@@ -54,7 +54,8 @@ def _batch(step: Step, v: Sequence[Printed]) -> Printed:
     return Printed(f"F.batch_norm({v[0].text}, {states}, training=self.training, eps={step.attributes['epsilon']})")
 
 
-def _mask(step: Step, x: str) -> Printed:
+def print_mask(step: Step, x: str) -> Printed:
+    """Print the dropout of an expression."""
     at = step.attributes
     drop = "torch.feature_dropout" if at["per"] == "channel" else "F.dropout"
     dropped = f"{drop}({x}, {at['probability']}, self.training)"
@@ -105,7 +106,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "normalise_batch": _batch,
     "move_mean": lambda step, v: _running("mean", step, v),
     "move_variance": lambda step, v: _running("var", step, v),
-    "random_mask": lambda step, v: _mask(step, f"torch.ones_like({v[0].text})"),
+    "random_mask": lambda step, v: print_mask(step, f"torch.ones_like({v[0].text})"),
     "transpose": lambda step, v: Printed(f"{v[0].tight}.mT"),
     "norm": lambda step, v: Printed("vector_length({0}, {1}).squeeze({1})".format(v[0].text, _axes(step))),
     "squash": lambda step, v: Printed(f"squash_vectors({v[0].text})"),
@@ -166,7 +167,7 @@ class _Printer:
         self.arguments: list[str] = []
         self.indices = _name_indices(lowered)
         # A capsule may be called as a function is: the function's name is taken first.
-        self.called = {f: self.identifiers.fresh(f.__name__) for f in _called(lowered)}
+        self.called = {f: self.identifiers.fresh(f.__name__) for f in called_functions(lowered)}
         for id, number in self.program.inputs.items():
             name = self.identifiers.of(id)
             self.arguments.append(name)
@@ -174,17 +175,12 @@ class _Printer:
 
     def functions(self) -> list[str]:
         """Print the functions that the forward function calls, as the engine has them."""
-        lines: list[str] = []
-        for function in self.called:
-            source = inspect.getsource(function).rstrip()
-            # What is said to the type checker about torch is of no use to a reader.
-            lines += [*(line.partition("  # pyright:")[0] for line in source.split("\n")), "", ""]
-        return lines
+        return print_functions(self.called)
 
     def declarations(self) -> list[str]:
         """Print the layers and free parameters, in the order of the drawing."""
         own = {layer.identifier: layer for layer in self.lowered.layers.values()}
-        lines = [f"self.{identifier} = {_print_layer(layer)}" for identifier, layer in own.items()]
+        lines = [f"self.{identifier} = {print_layer(layer)}" for identifier, layer in own.items()]
         weights = self.program.network.weights
         for name, attribute in self.lowered.parameters.items():
             structure = weights[name].structure
@@ -192,7 +188,7 @@ class _Printer:
             lines.append(f"self.{attribute} = nn.Parameter(torch.zeros({tuple(structure.shape)}{dtype}))")
         # Places of numbers belong to the module, so that they go to its device, and are no weights.
         for index, name in self.indices.items():
-            lines.append(f'self.register_buffer("{name}", torch.tensor({_numbers(index)}), persistent=False)')
+            lines.append(f'self.register_buffer("{name}", torch.tensor({print_numbers(index)}), persistent=False)')
         return lines
 
     def forward(self) -> list[str]:
@@ -223,7 +219,7 @@ class _Printer:
                 printed = Printed(name)
             elif len(printed.text) > LONG_EXPRESSION and step.operation.name not in SUMS:
                 name = self.identifiers.fresh(f"{owner} part")
-                lines.append(f"        {name} = {printed.text}  # {_sizes(step)}")
+                lines.append(f"        {name} = {printed.text}  # {print_sizes(step)}")
                 printed = Printed(name)
             self.expressions[step.target] = printed
         result = ", ".join(self.expressions[number].text for number in self.lowered.returned)
@@ -254,7 +250,7 @@ class _Printer:
         mask = self.masks.get(step.arguments[-1]) if step.operation.name == "multiply" else None
         if mask is not None and mask.arguments == step.arguments[:1]:
             # x times a mask of its own shape is the dropout of x.
-            return _mask(mask, arguments[0].text)
+            return print_mask(mask, arguments[0].text)
         return FORMS[step.operation.name](step, arguments)
 
     def _argument(self, number: int) -> Printed:
@@ -263,12 +259,24 @@ class _Printer:
         return self.expressions[number]
 
 
-def _called(lowered: Lowered) -> dict[Callable[..., Any], None]:
+def print_functions(functions: Iterable[Callable[..., Any]]) -> list[str]:
+    """Print functions of the engine as they stand there, with two blank lines after each."""
+    lines: list[str] = []
+    for function in functions:
+        source = inspect.getsource(function).rstrip()
+        # What is said to the type checker about torch is of no use to a reader.
+        lines += [*(line.partition("  # pyright:")[0] for line in source.split("\n")), "", ""]
+    return lines
+
+
+def called_functions(lowered: Lowered) -> dict[Callable[..., Any], None]:
+    """Give the functions of the engine that the printed steps call, in the order of their first call."""
     printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED}
     return {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
 
 
-def _sizes(step: Step) -> str:
+def print_sizes(step: Step) -> str:
+    """Print the structure of a value for a comment."""
     # Coupling coefficients are a matrix, which no capsule has: children × parents.
     return show_shape(step.shape) if len(step.shape) != 2 else "×".join(map(str, step.shape))
 
@@ -281,7 +289,8 @@ LONG_LIST = 1000
 """From so many numbers on a list is printed as one text: Python reads that at once, whatever its length."""
 
 
-def _numbers(index: tuple[int, ...]) -> str:
+def print_numbers(index: tuple[int, ...]) -> str:
+    """Print a list of places."""
     if len(index) < LONG_LIST:
         return str(list(index))
     return f'[int(n) for n in "{" ".join(map(str, index))}".split()]'
@@ -300,7 +309,8 @@ def _name_indices(lowered: Lowered) -> dict[tuple[int, ...], str]:
     return named
 
 
-def _print_layer(layer: Layer) -> str:
+def print_layer(layer: Layer) -> str:
+    """Print what makes a layer."""
     step = layer.step
     dtype = "" if step.dtype == "float32" else f", dtype=torch.{step.dtype}"
     if layer.worn is not None:

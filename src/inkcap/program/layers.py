@@ -26,6 +26,8 @@ class Layer:
     """The names in the drawing of what it holds, by the layer's own names: ``weight``, ``bias``, ``running_mean``."""
     weight_shape: tuple[int, ...] = ()
     worn: WornPart | None = None
+    named: tuple[str, ...] = ()
+    """What the identifier is made of: its capsule, and what tells it from the capsule's other layers."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,11 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
             owner = program.owners[step.target]
             kind = _kind(step)
             alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
-            name = identifiers.fresh(owner if alone else f"{owner}_from_{back_of[weight_of[weight]]}")
+            named = (owner,) if alone else (owner, "from", back_of[weight_of[weight]])
+            name = identifiers.fresh("_".join(named))
             argument = step.arguments[1 if kind == "Linear" else 0]
             held = {"weight": weight_of[weight]}
-            lowered.layers[step.target] = Layer(kind, name, step, argument, held, shapes[weight])
+            lowered.layers[step.target] = Layer(kind, name, step, argument, held, shapes[weight], named=named)
     for step in program.trace.steps:
         if step.operation.name == "bias":
             _merge_bias(step, lowered, users, producers, weight_of)
@@ -82,8 +85,9 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
     for step in program.trace.steps:
         if step.operation.name == "prelu":
             x, slope = step.arguments
-            name = identifiers.fresh(f"{program.owners[step.target]}_slope")
-            layer = Layer("PReLU", name, step, x, {"weight": weight_of[slope]}, shapes[slope])
+            named = (program.owners[step.target], "slope")
+            name = identifiers.fresh("_".join(named))
+            layer = Layer("PReLU", name, step, x, {"weight": weight_of[slope]}, shapes[slope], named=named)
             lowered.layers[step.target] = layer
     _add_parts(lowered, producers, identifiers)
     held = {name for layer in lowered.layers.values() for name in layer.held.values()}
@@ -111,10 +115,11 @@ def _add_parts(lowered: Lowered, producers: dict[int, Step], identifiers: Identi
         own = {name: weight.name for name, weight in worn.part.weights.items()}
         held = {worn.part.record.held[name]: stored for name, stored in own.items()}
         # Tied capsules call one layer.
-        name = shared.get(tuple(held.values())) or identifiers.fresh(f"{worn.capsule}_{worn.part.part}")
+        named = (worn.capsule, worn.part.part)
+        name = shared.get(tuple(held.values())) or identifiers.fresh("_".join(named))
         if held:
             shared[tuple(held.values())] = name
-        layer = Layer("part", name, producers[target], worn.argument.number, held, worn=worn)
+        layer = Layer("part", name, producers[target], worn.argument.number, held, worn=worn, named=named)
         lowered.layers[target] = layer
         lowered.inside.update(worn.inside)
 

@@ -1,0 +1,166 @@
+"""Proof: what was exported computes what the drawing computes, with random weights on random inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from inkcap.engine.build import build, named_states, named_weights, run_source
+from inkcap.exchange.torch_file import TorchFile
+from inkcap.network import Network, structure_of
+from inkcap.structures import FLOATING, InkcapError
+
+TOLERANCE = 1e-5
+"""How far an exported form may be from the drawing, for numbers of size 1 in float32."""
+BATCH = 3
+"""Samples of a proof: one would hide what mixes samples, and a batch norm needs more than one."""
+
+
+class NotProven(InkcapError):
+    """An export that computes something else than its drawing."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The largest differences between an exported form and the drawing, for numbers of size 1."""
+
+    outputs: float
+    gradients: float | None = None
+    """Of one training step; None where the form does not train, or nothing in it has a gradient."""
+
+    def __str__(self) -> str:
+        told = f"proven with random weights: outputs differ by {self.outputs:.2g}"
+        return told if self.gradients is None else f"{told}, gradients of a training step by {self.gradients:.2g}"
+
+
+def prove_torch(file: TorchFile, seed: int = 0) -> Proof:
+    """Compare the printed file with the module that trains: outputs, and gradients and states of a training step."""
+    network = file.report.network
+    ours, theirs = build(network), run_source(file.source, file.name)
+    randomise(ours, network, seed)
+    give_weights(theirs, file.names, stored_in(ours))
+    inputs = random_inputs(network, seed)
+    ours.eval(), theirs.eval()
+    with torch.no_grad():
+        outputs = largest_difference("outputs", as_tuple(ours(*inputs)), as_tuple(theirs(*inputs)))
+    ours.train(), theirs.train()
+    mine, other = (_gradients(module, inputs, seed) for module in (ours, theirs))
+    paths = {name: file.names[name] for name in named_weights(ours)}
+    own: Mapping[str, str] = ours.weight_names  # pyright: ignore[reportAssignmentType]
+    pairs = [(mine.get(own[name]), other.get(path)) for name, path in paths.items()]
+    if any((a is None) != (b is None) for a, b in pairs):
+        raise _unproven("gradients", float("nan"), TOLERANCE)
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    moved = dict(theirs.named_buffers())
+    states = [(state, moved[file.names[name]]) for name, state in named_states(ours).items()]
+    largest_difference("running statistics", *_apart(states))
+    return Proof(outputs, largest_difference("gradients", *_apart(known)) if known else None)
+
+
+def largest_difference(
+    what: str, ours: Sequence[Tensor], theirs: Sequence[Tensor], tolerance: float = TOLERANCE
+) -> float:
+    """Give the largest difference in relation to the largest number of its tensor; too large a one is an error."""
+    worst = 0.0
+    for mine, other in zip(ours, theirs, strict=True):
+        if mine.shape != other.shape or mine.dtype != other.dtype:
+            raise NotProven(
+                f"the export was not written: {what} have the structure {tuple(other.shape)} of {other.dtype}, "
+                f"the drawing's {tuple(mine.shape)} of {mine.dtype}; this is a fault of Inkcap, please report it"
+            )
+        if not mine.numel():
+            continue
+        wide, another = (t.detach().to(torch.complex128 if t.is_complex() else torch.float64) for t in (mine, other))
+        scale = max(1.0, float(wide.abs().max()))
+        difference = float((wide - another).abs().max()) / scale
+        if not difference <= tolerance:
+            raise _unproven(what, difference, tolerance)
+        worst = max(worst, difference)
+    return worst
+
+
+def _unproven(what: str, difference: float, tolerance: float) -> NotProven:
+    return NotProven(
+        f"the export was not written: {what} differ from the drawing's by {difference:.3g}, {tolerance:.3g} is "
+        "allowed; this is a fault of Inkcap, please report it with the drawing"
+    )
+
+
+def randomise(module: nn.Module, network: Network, seed: int) -> None:
+    """Give a built module random weights and running statistics."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in named_weights(module).items():
+            spread = max(network.weights[name].fan_in, 1) ** 0.5
+            weight.copy_(torch.randn(weight.shape, generator=generator) / spread)
+        for name, state in named_states(module).items():
+            noise = torch.rand(state.shape, generator=generator)
+            # Variances lie around 1 and means around 0, neither of them on it.
+            state.copy_(noise - 0.5 if network.states[name].initialiser == "zeros" else noise + 0.5)
+
+
+def random_inputs(network: Network, seed: int, batch: int = BATCH) -> tuple[Tensor, ...]:
+    """Draw samples for every input."""
+    generator = torch.Generator().manual_seed(seed + 1)
+    found: list[Tensor] = []
+    for id in network.inputs:
+        structure = structure_of(network.capsules[id])
+        shape = (batch, *structure.sizes)
+        if structure.dtype in FLOATING:
+            drawn = torch.randn(shape, generator=generator)
+        else:
+            drawn = torch.randint(0, 2, shape, generator=generator)
+        found.append(drawn.to(getattr(torch, structure.dtype)))
+    return tuple(found)
+
+
+def stored_in(module: nn.Module) -> dict[str, Tensor]:
+    """Give what a built module stores, by the names of the drawing."""
+    return {**named_weights(module), **named_states(module)}
+
+
+def give_weights(module: nn.Module, names: Mapping[str, str], weights: Mapping[str, Tensor]) -> None:
+    """Load weights and states, known by their names in the drawing, into a module of a printed file."""
+    own = module.state_dict()
+    unknown = [name for name in weights if names.get(name) not in own]
+    # A layer counts its batches by itself; everything else is a weight or state of the drawing.
+    given = {names[name] for name in weights if name in names}
+    missing = [path for path in own if path not in given and not path.endswith("num_batches_tracked")]
+    if unknown or missing:
+        raise NotProven(
+            f"the export was not written: the module lacks {', '.join(unknown) or 'no weight'} and has "
+            f"{', '.join(missing) or 'none'} that the weights do not; this is a fault of Inkcap, please report it"
+        )
+    with torch.no_grad():
+        for name, value in weights.items():
+            own[names[name]].copy_(value)
+
+
+def as_tuple(made: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Give outputs as a tuple, also where there is one."""
+    return made if isinstance(made, tuple) else (made,)
+
+
+def _apart(pairs: Iterable[tuple[Tensor, Tensor]]) -> tuple[list[Tensor], list[Tensor]]:
+    both = list(pairs)
+    return [a for a, _ in both], [b for _, b in both]
+
+
+def _gradients(module: nn.Module, inputs: tuple[Tensor, ...], seed: int) -> dict[str, Tensor | None]:
+    """Take a training step of a loss that looks at every output, each element with a weight of its own."""
+    # Both modules draw the same masks from the same seed.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        outputs = as_tuple(module(*inputs))
+        generator = torch.Generator().manual_seed(seed + 2)
+        losses = [
+            (output * torch.randn(output.shape, generator=generator)).sum()
+            for output in outputs
+            if output.requires_grad and output.is_floating_point()
+        ]
+        if losses:
+            torch.stack([loss.to(torch.float64) for loss in losses]).sum().backward()
+    return {name: parameter.grad for name, parameter in module.named_parameters()}
