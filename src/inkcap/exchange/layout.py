@@ -62,6 +62,10 @@ def _parted(indent: str, name: str, expression: str) -> list[str]:
         before = expression[: len(expression) - len(_text(tree.right))]
         call = f"{_text(tree.right.func)}("
         return [f"{indent}{start}{before}{call}", f"{indent}    {', '.join(_arguments(tree.right))}", f"{indent})"]
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult) and len(_terms(tree.right)) > 1:
+        first, *rest = _terms(tree.right)
+        inner = [f"{indent}    {first}", *(f"{indent}    + {term}" for term in rest)]
+        return [f"{indent}{start}{_text(tree.left)} * (", *inner, f"{indent})"]
     return [f"{indent}{start}{expression}"]
 
 

@@ -43,11 +43,11 @@ def prove_torch(file: TorchFile, seed: int = 0) -> Proof:
     randomise(ours, network, seed)
     give_weights(theirs, file.names, stored_in(ours))
     inputs = random_inputs(network, seed)
-    ours.eval(), theirs.eval()
+    for module in (ours, theirs):
+        module.eval()
     with torch.no_grad():
         outputs = largest_difference("outputs", as_tuple(ours(*inputs)), as_tuple(theirs(*inputs)))
-    ours.train(), theirs.train()
-    mine, other = (_gradients(module, inputs, seed) for module in (ours, theirs))
+    mine, other = (_gradients(module.train(), inputs, seed) for module in (ours, theirs))
     paths = {name: file.names[name] for name in named_weights(ours)}
     own: Mapping[str, str] = ours.weight_names  # pyright: ignore[reportAssignmentType]
     pairs = [(mine.get(own[name]), other.get(path)) for name, path in paths.items()]

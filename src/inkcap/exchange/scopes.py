@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from inkcap.exchange.instances import ROOT, Instances
 from inkcap.operations import Step
@@ -39,7 +40,7 @@ class Scopes:
         self.weight_of = {number: name for name, number in self.program.weights.items()}
         self.entering = _last_inputs(lowered)
         self.steps: dict[str, list[Step]] = {ROOT: []}
-        self.scope: dict[int, str] = {number: ROOT for number in self.program.inputs.values()}
+        self.scope: dict[int, str] = dict.fromkeys(self.program.inputs.values(), ROOT)
         self.users: dict[int, list[int]] = {}
         for step in lowered.steps:
             if step.target in lowered.inside:
@@ -48,6 +49,7 @@ class Scopes:
             self.steps.setdefault(self.scope[step.target], []).append(step)
             for argument in self.arguments(step):
                 self.users.setdefault(argument, []).append(step.target)
+        self.steps_inside: dict[str, list[Step]] = {}
         self.paths = self._living()
         self._check_weights()
 
@@ -83,8 +85,10 @@ class Scopes:
 
     def all_steps(self, path: str) -> list[Step]:
         """Give the steps of a block and of those inside of it, in order."""
-        found = [step for scope, steps in self.steps.items() if scope.startswith(path) for step in steps]
-        return sorted(found, key=lambda step: step.target)
+        if path not in self.steps_inside:
+            found = [step for scope, steps in self.steps.items() if scope.startswith(path) for step in steps]
+            self.steps_inside[path] = sorted(found, key=lambda step: step.target)
+        return self.steps_inside[path]
 
     def inputs(self, path: str) -> list[int]:
         """Give the values that a block takes, in the order in which it uses them."""
@@ -150,7 +154,7 @@ class Scopes:
 
     def row_is_plain(self, blocks: Sequence[str]) -> bool:
         """Tell whether blocks stand in a row, each given only what the one before makes for it alone."""
-        for before, after in zip(blocks, blocks[1:], strict=False):
+        for before, after in pairwise(blocks):
             made = self.outputs(before)
             if len(made) != 1 or self.inputs(after) != made or made[0] in self.lowered.returned:
                 return False

@@ -13,6 +13,7 @@ from inkcap.exchange.classes import MOST_ARGUMENTS, PrintedClass, count_differen
 from inkcap.exchange.instances import ROOT, find_instances
 from inkcap.exchange.layout import assigned, called, signature
 from inkcap.exchange.scopes import NoBlock, Scopes
+from inkcap.exchange.training_script import training_lines
 from inkcap.network import Report, check, structure_of
 from inkcap.program import Identifiers, class_name
 
@@ -32,8 +33,8 @@ class TorchFile:
     report: Report
 
 
-def print_torch(drawing: Drawing, more: Sequence[str] = ()) -> TorchFile:
-    """Print a drawing as a file; ``more`` are lines that stand at its end."""
+def print_torch(drawing: Drawing, *, train: bool = False) -> TorchFile:
+    """Print a drawing as a file; ``train`` adds a plain loop that trains it."""
     report = check(drawing)
     lowered = lower(report.network)
     instances = find_instances(drawing)
@@ -50,7 +51,8 @@ def print_torch(drawing: Drawing, more: Sequence[str] = ()) -> TorchFile:
     lines = [line for one in printer.classes for line in (*_class_lines(one, printer.told[one.name]), "", "")]
     top = PrintedClass(printer.root_name, (), root)
     lines += _class_lines(top, _about(report, root))
-    body = "\n".join([*print_functions(functions), *lines, *more])
+    lines += training_lines(report.network, top.name) if train else []
+    body = "\n".join([*print_functions(functions), *lines])
     source = "\n".join([*_imports(body), "", "", body, ""])
     return TorchFile(source, top.name, root.names, _told(flat), report)
 
@@ -61,7 +63,7 @@ class _Classes:
     def __init__(self, scopes: Scopes, name: str, taken: tuple[str, ...]) -> None:
         self.scopes, self.taken = scopes, taken
         self.identifiers = Identifiers()
-        for word in ("Tensor", "F", *taken):
+        for word in ("Tensor", "F", "DataLoader", "TensorDataset", "train", *taken):
             self.identifiers.fresh(word)
         self.root_name = self.identifiers.fresh(name)
         self.classes: list[PrintedClass] = []
@@ -170,6 +172,8 @@ def _imports(body: str) -> list[str]:
     lines.append(f"from torch import {names}")
     if "F." in body:
         lines.append("from torch.nn import functional as F")
+    if "DataLoader(" in body:
+        lines.append("from torch.utils.data import DataLoader, TensorDataset")
     return lines
 
 

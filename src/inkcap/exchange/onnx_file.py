@@ -1,0 +1,114 @@
+"""The ONNX file: through ``torch.onnx`` for any batch, checked by onnx and run by onnxruntime."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from inkcap.engine.build import build, run_source
+from inkcap.exchange.proof import Proof, as_tuple, give_weights, largest_difference, random_inputs, randomise, stored_in
+from inkcap.exchange.torch_file import TorchFile
+from inkcap.program import Identifiers
+from inkcap.structures import InkcapError
+
+TOLERANCE = 1e-4
+"""How far onnxruntime may be from torch, for numbers of size 1: it sums in another order."""
+NEEDED = ("onnx", "onnxruntime", "onnxscript")
+EXAMPLES = 2
+"""Samples of the example that is traced: torch takes 1 for a size that never changes."""
+OTHER_BATCHES = (1, 3)
+"""Batches of a proof, neither of them the example's."""
+
+
+class OnnxError(InkcapError):
+    """A network that ONNX cannot hold, or a package that is not there."""
+
+
+def prove_onnx(file: TorchFile, seed: int = 0) -> Proof:
+    """Export with random weights and running statistics, and compare what onnxruntime computes with the drawing."""
+    network = file.report.network
+    ours = build(network)
+    randomise(ours, network, seed)
+    theirs = run_source(file.source, file.name)
+    give_weights(theirs, file.names, stored_in(ours))
+    return Proof(check_onnx(to_onnx(file, theirs), file, ours.eval(), seed))
+
+
+def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
+    """Give a module of a printed file as an ONNX file."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise OnnxError(f"{', '.join(missing)} is not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
+    network = file.report.network
+    examples = random_inputs(network, 0, EXAMPLES)
+    batch = torch.export.Dim("batch")
+    identifiers = Identifiers()
+    inputs = [identifiers.of(id) for id in network.inputs]
+    # An output that is an input, or is given twice, still needs a name of its own.
+    outputs = [identifiers.fresh(id) for id in network.outputs]
+    try:
+        with _quietly():
+            program: Any = torch.onnx.export(
+                module.eval(),
+                examples,
+                input_names=inputs,
+                output_names=outputs,
+                dynamic_shapes=tuple({0: batch} for _ in examples),
+                dynamo=True,
+                verbose=False,
+            )
+            return program.model_proto.SerializeToString()
+    except Exception as error:
+        told = str(error).strip().split("\n")[0][:200]
+        raise OnnxError(f"{network.name}: torch cannot write it as ONNX ({type(error).__name__}: {told})") from None
+
+
+def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) -> float:
+    """Check an ONNX file and give the largest difference of what onnxruntime computes to the drawing's outputs."""
+    import onnx  # pyright: ignore[reportMissingImports]
+    import onnxruntime  # pyright: ignore[reportMissingImports]
+
+    onnx.checker.check_model(content, full_check=True)
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session: Any = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    names = [entry.name for entry in session.get_inputs()]
+    kept = _kept_inputs(names, file)
+    worst = 0.0
+    for batch in OTHER_BATCHES:
+        inputs = random_inputs(file.report.network, seed + batch, batch)
+        with torch.no_grad():
+            mine = as_tuple(ours(*inputs))
+        given = {name: inputs[place].numpy() for name, place in kept.items()}
+        found: list[Tensor] = [torch.from_numpy(array) for array in session.run(None, given)]
+        worst = max(worst, largest_difference("outputs", mine, found, TOLERANCE))
+    return worst
+
+
+def _kept_inputs(names: list[str], file: TorchFile) -> dict[str, int]:
+    """Give the place of each input that the file has: one that nothing depends on may be gone."""
+    identifiers = Identifiers()
+    places = {identifiers.of(id): place for place, id in enumerate(file.report.network.inputs)}
+    return {name: places[name] for name in names}
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep what the exporter says about itself away from a person."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
