@@ -188,7 +188,7 @@ def _reference_response(x: Array, at: Attributes) -> Array:
     for place in np.ndindex(x.shape[1:]):
         window: list[slice] = [slice(max(i - before, 0), i + after + 1) for i in place]
         near = (window[0], *place[1:]) if at["over"] == "channels" else (place[0], *window[1:])
-        sums[(slice(None), *place)] = (x[(slice(None), *near)] ** 2).reshape(len(x), -1).sum(1)
+        sums[(slice(None), *place)] = (x[(slice(None), *near)] ** 2).reshape(x.shape[0], -1).sum(1)
     return x / (at["k"] + at["alpha"] / (count if at["divided"] else 1) * sums) ** at["beta"]
 
 

@@ -22,23 +22,23 @@ def matrix_vote(
     rows, columns = ((n + 2 * p - k) // s + 1 for n, k, s, p in zip(x.shape[2:], kernel, stride, padding, strict=True))
     windows = F.unfold(x, kernel, stride=stride, padding=padding)
     poses, activations = windows[:, : 16 * len(weight)], windows[:, 16 * len(weight) :]
-    poses = poses.reshape(len(x), types, 4, 4, -1, rows * columns)
+    poses = poses.reshape(x.shape[0], types, 4, 4, -1, rows * columns)
     matrices = weight.reshape(types, -1, parents, 4, 4)
-    votes = torch.einsum("btijkl,tkpjm->btkpiml", poses, matrices).reshape(len(x), len(weight), 16 * parents, -1)
-    return torch.cat((votes, activations[:, :, None]), 2).reshape(len(x), len(weight), -1, rows, columns)
+    votes = torch.einsum("btijkl,tkpjm->btkpiml", poses, matrices).reshape(x.shape[0], len(weight), 16 * parents, -1)
+    return torch.cat((votes, activations[:, :, None]), 2).reshape(x.shape[0], len(weight), -1, rows, columns)
 
 
 def class_vote(x: Tensor, weight: Tensor) -> Tensor:
     """Multiply each pose of the map by the matrices of its type, and add its place to the vote's right column."""
     types, parents = weight.shape[:2]
     poses, activations = x[:, : 16 * types], x[:, 16 * types :]
-    poses = poses.reshape(len(x), types, 4, 4, *x.shape[2:])
+    poses = poses.reshape(x.shape[0], types, 4, 4, *x.shape[2:])
     votes = torch.einsum("btijrc,tpjm->btrcpim", poses, weight)
     rows, columns = (torch.arange(n, dtype=x.dtype, device=x.device).add(0.5) / n for n in x.shape[2:])
     places = x.new_zeros(*x.shape[2:], 1, 4, 4)
     places[..., 0, 3], places[..., 1, 3] = rows[:, None, None], columns[:, None]
-    votes = (votes + places).reshape(len(x), -1, 16 * parents)
-    return torch.cat((votes, activations.reshape(len(x), -1, 1)), 2)[..., None]
+    votes = (votes + places).reshape(x.shape[0], -1, 16 * parents)
+    return torch.cat((votes, activations.reshape(x.shape[0], -1, 1)), 2)[..., None]
 
 
 def em_votes(u: Tensor, parents: int) -> tuple[Tensor, Tensor]:
@@ -84,7 +84,7 @@ def em_parents(
     share = coefficients.flatten(3).permute(0, 3, 2, 1) * activations
     mean, _, _, logit = em_maximise(votes, share, beta_u, beta_a, inverse_temperature, epsilon)
     parents = torch.cat((mean.flatten(2), torch.sigmoid(logit)), 2)
-    return parents.permute(0, 2, 1).reshape(len(u), -1, *u.shape[3:])
+    return parents.permute(0, 2, 1).reshape(u.shape[0], -1, *u.shape[3:])
 
 
 Compute = Callable[[Sequence[Tensor], Mapping[str, Any]], Tensor]

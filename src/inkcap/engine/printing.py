@@ -28,7 +28,9 @@ def _reshape(step: Step, x: Printed) -> Printed:
 
 
 def _place(step: Step, x: Printed, index: Printed) -> Printed:
-    return Printed(f"{x.text}.new_zeros(len({x.text}), {step.attributes['size']}).index_add(1, {index.text}, {x.text})")
+    return Printed(
+        f"{x.text}.new_zeros({x.tight}.shape[0], {step.attributes['size']}).index_add(1, {index.text}, {x.text})"
+    )
 
 
 def _repeat(step: Step, x: Printed) -> Printed:

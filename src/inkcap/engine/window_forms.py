@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -46,6 +47,14 @@ def _over(step: Step) -> str:
 def _mean(step: Step, x: Printed) -> Printed:
     counts = step.attributes["count_padding"] or not any(step.attributes["padding"])
     return _pool("avg", step, x, "" if counts else ", count_include_pad=False")
+
+
+def _sum(step: Step, x: Printed) -> Printed:
+    at = step.attributes
+    if at["edge"] == "ceil":
+        # A window that reaches over the edge has a mean of fewer numbers.
+        return _pool("avg", step, x, ", divisor_override=1")
+    return Printed(f"{math.prod(at['window'])} * {_pool('avg', step, x).text}", loose=True)
 
 
 def _bins(kind: str, step: Step, x: Printed) -> Printed:
@@ -106,7 +115,7 @@ WINDOW_FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
         f"{v[0].tight}.permute(0, {', '.join(str(axis + 1) for axis in step.attributes['order'])})"
     ),
     "window_max": lambda step, v: _pool("max", step, v[0]),
-    "window_sum": lambda step, v: _pool("avg", step, v[0], ", divisor_override=1"),
+    "window_sum": lambda step, v: _sum(step, v[0]),
     "window_mean": lambda step, v: _mean(step, v[0]),
     "bins_max": lambda step, v: _bins("max", step, v[0]),
     "bins_mean": lambda step, v: _bins("avg", step, v[0]),

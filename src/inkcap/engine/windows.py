@@ -62,7 +62,7 @@ def convolve_local(
     kernel, positions = weight.shape[2:4], weight.shape[4:]
     patches = torch.nn.functional.unfold(x, kernel, dilation, padding, stride)
     made = torch.einsum("bcl,kcl->bkl", patches, weight.flatten(1, 3).flatten(2))
-    return made.reshape(len(x), -1, *positions)
+    return made.reshape(x.shape[0], -1, *positions)
 
 
 def _local(v: Sequence[Tensor], at: Attributes) -> Tensor:

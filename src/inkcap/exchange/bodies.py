@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from inkcap.engine.printed import Printed
 from inkcap.engine.printing import (
     FORMS,
-    LONG_EXPRESSION,
     NAMED,
     SUMS,
     print_layer,
@@ -25,6 +24,10 @@ from inkcap.program import Identifiers
 
 AMBIGUOUS = ("l", "O", "I")
 """Names that look like numbers."""
+
+
+DEEP_EXPRESSION = 4
+"""An expression of as many brackets gets a line of its own, however long or short its names are."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ class BodyPrinter:
             name = self.locals.fresh(f"{local} entries")
         elif is_output or wanted:
             name = self.locals.of(local if is_output else f"{local} total")
-        elif len(printed.text) > LONG_EXPRESSION and kind not in SUMS:
+        elif printed.text.count("(") >= DEEP_EXPRESSION and kind not in SUMS:
             name = self.locals.fresh(f"{local} part")
         if self.scopes.draws(step):
             self.body.drawn.append(step.target)

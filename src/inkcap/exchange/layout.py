@@ -1,4 +1,4 @@
-"""Layout: lines of Python no longer than formatters want them."""
+"""Layout: lines of Python no longer than formatters want them; only where they break depends on names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def assigned(indent: str, name: str, expression: str, comment: str = "") -> list
     above = [f"{indent}# {comment}"] if comment else []
     if len(line) <= WIDTH:
         return [*above, line]
-    return [*above, *_parted(indent, name, expression)]
+    return [*above, *_parted(indent, start, ast.parse(expression, mode="eval").body)]
 
 
 def called(indent: str, expression: str) -> list[str]:
@@ -37,36 +37,39 @@ def signature(indent: str, name: str, parameters: list[str], result: str) -> lis
     return [f"{indent}def {name}(", *(f"{indent}    {p}," for p in parameters), f"{indent}) -> {result}:"]
 
 
-def _parted(indent: str, name: str, expression: str) -> list[str]:
-    """Part a long expression into several lines."""
-    tree = ast.parse(expression, mode="eval").body
-    target = name or "y"
-    end = [] if name else [f"{indent}return y"]
-    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
-        # A sum is added up term by term.
-        left, right = _text(tree.left), _text(tree.right)
-        return [*assigned(indent, target, left), *assigned(indent, target, f"{target} + {right}"), *end]
-    if isinstance(tree, ast.Call):
-        inner = tree.func.value if isinstance(tree.func, ast.Attribute) else None
-        if isinstance(inner, ast.Call | ast.BinOp | ast.Subscript):
-            assert isinstance(tree.func, ast.Attribute)
-            rest = f"{target}.{tree.func.attr}({', '.join(_arguments(tree))})"
-            return [*assigned(indent, target, _text(inner)), *assigned(indent, target, rest), *end]
-        return _opened(indent, "return " if not name else f"{name} = ", tree, "")
-    if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Call):
-        cut = _text(tree)[len(_text(tree.value)) :]
-        return [*assigned(indent, target, _text(tree.value)), *assigned(indent, target, f"{target}{cut}"), *end]
-    start = "return " if not name else f"{name} = "
-    if isinstance(tree, ast.BinOp) and isinstance(tree.right, ast.Call):
+def _parted(indent: str, start: str, tree: ast.expr) -> list[str]:
+    """Part a long expression into several lines, at the place where formatters do."""
+    inner = f"{indent}    "
+    if isinstance(tree, ast.BinOp):
+        terms = _terms(tree)
+        if len(terms) > 2 or not isinstance(tree.right, ast.Call):
+            if isinstance(tree.op, ast.Mult) and len(_terms(tree.right)) > 1:
+                return [f"{indent}{start}{_text(tree.left)} * (", *_added(inner, _terms(tree.right)), f"{indent})"]
+            whole = f"{inner}{_text(tree)}"
+            lines = [whole] if len(whole) <= WIDTH or len(terms) == 1 else _added(inner, terms)
+            return [f"{indent}{start}(", *lines, f"{indent})"]
         # Only the call at the end is opened.
-        before = expression[: len(expression) - len(_text(tree.right))]
-        call = f"{_text(tree.right.func)}("
-        return [f"{indent}{start}{before}{call}", f"{indent}    {', '.join(_arguments(tree.right))}", f"{indent})"]
-    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult) and len(_terms(tree.right)) > 1:
-        first, *rest = _terms(tree.right)
-        inner = [f"{indent}    {first}", *(f"{indent}    + {term}" for term in rest)]
-        return [f"{indent}{start}{_text(tree.left)} * (", *inner, f"{indent})"]
-    return [f"{indent}{start}{expression}"]
+        before = _text(tree)[: -len(_text(tree.right))]
+        return _last_opened(indent, f"{start}{before}", tree.right)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and isinstance(tree.func.value, ast.Call):
+        if len(indent) + len(start) + len(_text(tree.func)) < WIDTH:
+            return _last_opened(indent, start, tree)
+        rest = _text(tree)[len(_text(tree.func.value)) :]
+        return _opened(indent, start, tree.func.value, rest)
+    if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Call):
+        return _opened(indent, start, tree.value, _text(tree)[len(_text(tree.value)) :])
+    return _opened(indent, start, tree, "")
+
+
+def _last_opened(indent: str, before: str, call: ast.Call) -> list[str]:
+    inside = f"{indent}    {', '.join(_arguments(call))}"
+    if len(inside) > WIDTH:
+        return _opened(indent, before, call, "")
+    return [f"{indent}{before}{_text(call.func)}(", inside, f"{indent})"]
+
+
+def _added(indent: str, terms: list[str]) -> list[str]:
+    return [f"{indent}{terms[0]}", *(f"{indent}+ {term}" for term in terms[1:])]
 
 
 def _opened(indent: str, start: str, tree: ast.expr, end: str) -> list[str]:
@@ -88,8 +91,7 @@ def _opened(indent: str, start: str, tree: ast.expr, end: str) -> list[str]:
         if len(short) <= WIDTH:
             lines.append(short)
         elif not before and isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
-            first, *rest = _terms(part)
-            lines += [f"{inner}{first}", *(f"{inner}+ {term}" for term in rest)]
+            lines += _added(inner, _terms(part))
             lines[-1] += ","
         else:
             lines += _opened(inner, before, part, ",")
