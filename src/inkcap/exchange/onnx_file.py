@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
@@ -79,15 +80,13 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
 
 def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) -> float:
     """Check an ONNX file and give the largest difference of what onnxruntime computes to the drawing's outputs."""
-    import onnx  # pyright: ignore[reportMissingImports]
-    import onnxruntime  # pyright: ignore[reportMissingImports]
-
+    onnx, onnxruntime = _optional("onnx"), _optional("onnxruntime")
     onnx.checker.check_model(content, full_check=True)
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session: Any = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    names = [entry.name for entry in session.get_inputs()]
+    names: list[str] = [entry.name for entry in session.get_inputs()]
     kept = _kept_inputs(names, file)
     worst = 0.0
     for batch in OTHER_BATCHES:
@@ -102,14 +101,17 @@ def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) 
 
 def _translations() -> dict[Any, Any]:
     """Give what torch.onnx does not know by itself."""
-    from onnxscript import opset18 as op  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
-    operations: Any = op
+    operations = _optional("onnxscript").opset18
 
     def hypot(x: Any, y: Any) -> Any:
         return operations.Sqrt(operations.Add(operations.Mul(x, x), operations.Mul(y, y)))
 
     return {torch.ops.aten.hypot.default: hypot}
+
+
+def _optional(name: str) -> Any:
+    """Import a package of the extra ``onnx``, about whose types nothing is known."""
+    return importlib.import_module(name)
 
 
 def _kept_inputs(names: list[str], file: TorchFile) -> dict[str, int]:
@@ -120,7 +122,7 @@ def _kept_inputs(names: list[str], file: TorchFile) -> dict[str, int]:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def _quietly() -> Generator[None]:
     """Keep what the exporter says about itself away from a person."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)

@@ -1,0 +1,34 @@
+"""ONNX: what onnxruntime computes is what the drawing computes, for any batch."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from small_zoo import draw_small
+
+from inkcap.exchange import NotProven, print_torch
+from inkcap.exchange.exporting import drawn_with, loaded
+from inkcap.exchange.onnx_file import check_onnx, prove_onnx, to_onnx
+from inkcap.exchange.proof import stored_in
+from inkcap.zoo import NETWORKS, draw
+
+QUICK = {"mlp_fig20_2-6-4-2", "figure-16", "lenet5_1998", "capsnet_sabour", "resnet18"}
+EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.soak) for name in NETWORKS]
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_every_network_of_the_zoo_is_proven(name: str) -> None:
+    assert prove_onnx(print_torch(draw_small(name))).outputs <= 1e-4
+
+
+def test_another_weight_is_not_proven_and_the_batch_is_open() -> None:
+    file = print_torch(draw("mlp"))
+    ours = drawn_with(file, None)
+    content = to_onnx(file, loaded(file, stored_in(ours)))
+    assert check_onnx(content, file, ours) <= 1e-4
+    model = onnx.load_from_string(content)
+    assert model.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    weight = next(iter(stored_in(ours).values()))
+    weight.data += 0.01
+    with pytest.raises(NotProven, match="outputs differ"):
+        check_onnx(content, file, ours)
