@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -26,8 +27,9 @@ AMBIGUOUS = ("l", "O", "I")
 """Names that look like numbers."""
 
 
-DEEP_EXPRESSION = 4
-"""An expression of as many brackets gets a line of its own, however long or short its names are."""
+DEEP_EXPRESSION = 3
+"""An expression of as many brackets but those of layers gets a line of its own, however long its names are."""
+LAYER_CALL = re.compile(r"\bself\.\w+\(")
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class BodyPrinter:
             name = self.locals.fresh(f"{local} entries")
         elif is_output or wanted:
             name = self.locals.of(local if is_output else f"{local} total")
-        elif printed.text.count("(") >= DEEP_EXPRESSION and kind not in SUMS:
+        elif kind not in SUMS and printed.text.count("(") - len(LAYER_CALL.findall(printed.text)) >= DEEP_EXPRESSION:
             name = self.locals.fresh(f"{local} part")
         if self.scopes.draws(step):
             self.body.drawn.append(step.target)

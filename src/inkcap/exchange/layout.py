@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 WIDTH = 88
+FLUENT = 3
+"""A chain of as many calls has a line for each."""
 
 
 def assigned(indent: str, name: str, expression: str, comment: str = "") -> list[str]:
@@ -51,6 +53,9 @@ def _parted(indent: str, start: str, tree: ast.expr) -> list[str]:
         # Only the call at the end is opened.
         before = _text(tree)[: -len(_text(tree.right))]
         return _last_opened(indent, f"{start}{before}", tree.right)
+    links = _links(tree)
+    if len(links) >= FLUENT:
+        return [f"{indent}{start}(", *(f"{inner}{link}" for link in links), f"{indent})"]
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and isinstance(tree.func.value, ast.Call):
         if len(indent) + len(start) + len(_text(tree.func)) < WIDTH:
             return _last_opened(indent, start, tree)
@@ -59,6 +64,14 @@ def _parted(indent: str, start: str, tree: ast.expr) -> list[str]:
     if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Call):
         return _opened(indent, start, tree.value, _text(tree)[len(_text(tree.value)) :])
     return _opened(indent, start, tree, "")
+
+
+def _links(tree: ast.expr) -> list[str]:
+    """Give the calls of a chain, each but the first with its dot in front."""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and isinstance(tree.func.value, ast.Call):
+        before = _links(tree.func.value)
+        return [*before, _text(tree)[len(_text(tree.func.value)) :]]
+    return [_text(tree)]
 
 
 def _last_opened(indent: str, before: str, call: ast.Call) -> list[str]:
