@@ -992,24 +992,21 @@ export interface components {
         Comparison: {
             /** Added */
             added: components["schemas"]["Thing"][];
-            /** After */
-            after: {
-                [key: string]: unknown;
-            };
-            /** Before */
-            before: {
-                [key: string]: unknown;
-            };
+            after: components["schemas"]["DrawingFile"];
+            before: components["schemas"]["DrawingFile"];
             /** Changed */
             changed: components["schemas"]["Changed"][];
-            /** Layout */
-            layout: {
-                [key: string]: unknown;
-            };
+            layout: components["schemas"]["Layout"];
             /** Multiply Adds */
-            multiply_adds: number[];
+            multiply_adds: [
+                number,
+                number
+            ];
             /** Parameters */
-            parameters: number[];
+            parameters: [
+                number,
+                number
+            ];
             /** Removed */
             removed: components["schemas"]["Thing"][];
             /** Structures */
@@ -1196,11 +1193,17 @@ export interface components {
          */
         DerivationStep: {
             /** Edges */
-            edges: string[][];
+            edges: [
+                string,
+                string
+            ][];
             /** Parts */
             parts: string[][];
-            /** Rule */
-            rule: string;
+            /**
+             * Rule
+             * @enum {string}
+             */
+            rule: "variable" | "neuron" | "growth" | "convergence";
             /** Text */
             text: string;
             /** Vertices */
@@ -2094,8 +2097,11 @@ export interface components {
         RuleOffer: {
             /** Parts */
             parts: string[][];
-            /** Rule */
-            rule: string;
+            /**
+             * Rule
+             * @enum {string}
+             */
+            rule: "variable" | "neuron" | "growth" | "convergence";
             /** Why */
             why: string;
         };
