@@ -54,7 +54,9 @@ class RateSchedule:
         """Take over what a plateau remembered."""
         if self._plateau is not None:
             # The rate itself stands in the optimiser's groups, which the plateau shares.
-            self._plateau.load_state_dict({name: state[name] for name in _REMEMBERED})
+            best, *counts = (state[name] for name in _REMEMBERED)
+            whole = dict(zip(_REMEMBERED[1:], map(int, counts), strict=True))
+            self._plateau.load_state_dict({"best": float(best), **whole})
 
     @property
     def rate(self) -> float:

@@ -41,7 +41,8 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
         if id(parameter) not in learning:
             tensors[f"{WIDE}{number}"] = _copied(parameter)
         plain.append({})
-        for name, value in session.optimiser.state.get(parameter, {}).items():
+        # In an order of their own: the same state gives the same bytes, whoever made it.
+        for name, value in sorted(session.optimiser.state.get(parameter, {}).items()):
             if isinstance(value, Tensor):
                 tensors[f"{OPTIMISER}{number}/{name}"] = _copied(value)
                 placed[f"{number}/{name}"] = value.device.type
@@ -67,7 +68,7 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
         "placed": placed,
         "schedule": {name: tag(value) for name, value in session.schedule.state().items()},
     }
-    return Snapshot(tensors, dict(best), progress)
+    return Snapshot(tensors, dict(sorted(best.items())), progress)
 
 
 def restore(session: Session, snapshot: Snapshot, place: str) -> None:
@@ -155,7 +156,7 @@ def _restore_optimiser(
                 device = "cpu" if progress["placed"][f"{number}/{short}"] == "cpu" else parameter.device
                 # Fused steps walk a weight and what is remembered of it side by side, so both must lie alike.
                 made = torch.empty_like(parameter, dtype=value.dtype) if value.shape == parameter.shape else value
-                state[short] = made.to(device).copy_(value) if made is not value else value.to(device)
+                state[short] = made.to(device).copy_(value) if made is not value else value.to(device, copy=True)
         session.optimiser.state[parameter] = state
 
 
