@@ -48,7 +48,7 @@ def test_an_extreme_sample_and_the_first_capsule_are_named(tmp_path: Path, algor
     _table(tmp_path, extreme=17)
     words = _failure(tmp_path, _drawn(), _recipe(algorithm=algorithm))
     assert "the loss became" in words
-    assert "the output of the capsule" in words
+    assert "not finite; the batch was lines" in words
     # A line of the file: the header is the first, and lines are counted from 1.
     assert "19" in words.split("the batch was ")[1]
     run = list_runs(tmp_path)[0][0]

@@ -12,7 +12,8 @@ from inkcap.training.jobs import Plan
 
 _NO_MATTER = ("platform", "safetensors")
 """What the environment tells for a person: neither the kernel's version nor the file format's changes a bit."""
-_VARIABLES_THAT_DO_NOT_MATTER = ("OMP_WAIT_POLICY",)
+_OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables of waiting threads, and of their number, which a run pins itself."""
 
 
 def fingerprint(plan: Plan, environment: Mapping[str, object]) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
             continue
         if name == "variables":
             chosen = (cast("dict[str, Any]", before or {}), cast("dict[str, Any]", after or {}))
-            left, right = ({k: v for k, v in part.items() if k not in _VARIABLES_THAT_DO_NOT_MATTER} for part in chosen)
+            left, right = ({k: v for k, v in part.items() if k not in _OVERRULED} for part in chosen)
             yield from _differing(left, right)
         else:
             yield f"{name} {_shown(before)} → {_shown(after)}"
