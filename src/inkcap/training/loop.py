@@ -32,8 +32,8 @@ def fit(course: Course, outcome: Outcome | None = None) -> Outcome:
 def go_on(session: Session) -> Outcome:
     """Train on from where a session stands."""
     course, outcome = session.course, session.outcome
-    recipe, saver = course.recipe, course.saver
-    while session.epoch <= recipe.epochs:
+    saver = course.saver
+    while not (over := _over(session)):
         epoch, begun = session.epoch, time.monotonic()
         course.module.train()
         _run_epoch(session)
@@ -53,15 +53,20 @@ def go_on(session: Session) -> Outcome:
         course.listener.on_epoch(EpochEvent(epoch, outcome.steps, found, best, time.monotonic() - begun))
         session.schedule.after_epoch(value, outcome.steps)
         session.next_epoch()
-        if recipe.early_stop and epoch - max(outcome.best_epoch, outcome.waiting_since) >= recipe.early_stop:
-            outcome.reason = f"{course.monitor} did not get better for {recipe.early_stop} epochs"
-            saver.at_end(session)
-            return outcome
-        if epoch < recipe.epochs:
+        if not _over(session):
             saver.after_epoch(session)
-    outcome.reason = f"all {recipe.epochs} epochs done"
+    outcome.reason = over
     saver.at_end(session)
     return outcome
+
+
+def _over(session: Session) -> str:
+    """Say why the training is over, or nothing; asked first, since one that is over may have lacked its last word."""
+    outcome, recipe = session.outcome, session.course.recipe
+    waited = outcome.epochs - max(outcome.best_epoch, outcome.waiting_since)
+    if recipe.early_stop and waited >= recipe.early_stop:
+        return f"{session.course.monitor} did not get better for {recipe.early_stop} epochs"
+    return f"all {recipe.epochs} epochs done" if session.epoch > recipe.epochs else ""
 
 
 def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:

@@ -148,7 +148,8 @@ def _chosen(folder: RunFolder, recipe: Recipe, found: _Found, epochs: int | None
             f"{folder.id}: the run is finished ({folder.record.reason}); give more epochs to go on, "
             f"such as --epochs {done + max(done, 1)}."
         )
-    if wanted <= done:
+    # One that was killed between its last step and its last word has nothing left to do but to say it.
+    if wanted < done + (folder.record.state == "finished"):
         raise TrainingError(
             f"{folder.id}: {done} epochs are done already, and {wanted} are wanted in all; give --epochs above {done}."
         )
