@@ -225,6 +225,7 @@ def test_a_full_disk_makes_the_training_wait_and_changes_no_bit(
 def test_a_stop_is_heard_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "POLL_SECONDS", 30.0)
     monkeypatch.setattr(checkpoints, "LEAST_PAUSE", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1e9)
     write, room = checkpoints.write_checkpoint, [1]
 
     def full(*given: object, **named: object) -> Path:
@@ -240,12 +241,13 @@ def test_a_stop_is_heard_while_the_disk_is_full(tmp_path: Path, monkeypatch: pyt
             threading.Timer(0.05, self.stop.stop, ("enough",)).start()
 
     listener = Impatient()
-    result = train(_drawn(), _recipe(checkpoint=0.001), tmp_path, listener, stop=listener.stop)
+    result = train(_drawn(), _recipe(checkpoint=0.001, epochs=5000), tmp_path, listener, stop=listener.stop)
     assert result.state == "interrupted"
     assert "Disk quota exceeded" in result.notes[-1]
     assert newest_checkpoint(result.run.path / layout.CHECKPOINTS)[0] is not None
     monkeypatch.setattr(checkpoints, "write_checkpoint", write)
-    assert resume(result.run).state == "finished"
+    again = Stopping(result.steps + 5)
+    assert resume(result.run, listener=again, stop=again.stop).state == "interrupted"
 
 
 def test_a_full_log_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
