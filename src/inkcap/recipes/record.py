@@ -122,6 +122,13 @@ class Recipe:
         least=0,
         most=10_000,
     )
+    checkpoint: float = entry(
+        60.0,
+        "number",
+        "most seconds between two checkpoints, and one after each epoch; 0 = only at the end",
+        least=0,
+        most=1e6,
+    )
     signals: bool = entry(False, "flag", "record ‖Y‖, ‖δ‖ and dead units of every capsule after each epoch")
 
     def __post_init__(self) -> None:

@@ -48,9 +48,12 @@ class Batches:
                 inputs = self.finish(inputs, torch.arange(start, start + len(inputs[0])), 0)
             yield self._placed(inputs), self._placed([values[part] for values in self.targets])
 
-    def shuffled(self, order: Tensor, epoch: int) -> Iterator[Batch]:
-        """Give the samples in an order, for training; a part of the order is a batch."""
-        for start in range(0, len(order), self.batch):
+    def shuffled(self, order: Tensor, epoch: int, skip: int = 0) -> Iterator[Batch]:
+        """Give the samples in an order, for training; a part of the order is a batch.
+
+        Batches that are skipped are not made at all.
+        """
+        for start in range(skip * self.batch, len(order), self.batch):
             numbers = order[start : start + self.batch]
             if len(numbers) < self.least:
                 return
