@@ -16,7 +16,6 @@ from inkcap.drawing import Edit, Position, from_text, load_drawing, save_drawing
 from inkcap.studio.following import Follower, begin
 from inkcap.studio.ledger import Ledger
 from inkcap.studio.store import Store
-from inkcap.studio.tabs import in_words
 from inkcap.zoo import draw
 
 
@@ -270,12 +269,3 @@ def write_until_shot(folder, file, writing):
         traceback.print_exc()
     finally:
         os._exit(1)
-
-
-def test_a_refusal_names_what_a_person_sees():
-    sent = {"edit": {"patches": [{"put": "capsule", "id": "b"}, {"put": "connection", "id": "a-b"}]}}
-    said = in_words("edit.patches[1].record.attributes.kernels: must be a whole number, not 'abc'", sent)
-    assert said == "connection a-b, kernels: must be a whole number, not 'abc'"
-    assert in_words("edit.patches[0].record.attributes: has no field 'x'", sent) == "capsule b: has no field 'x'"
-    assert in_words("edit.patches[7].record: strange", sent) == "edit.patches[7].record: strange"
-    assert in_words("there is a cycle", None) == "there is a cycle"

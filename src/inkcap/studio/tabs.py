@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 from contextlib import suppress
 from typing import Any, cast
 
@@ -73,7 +72,6 @@ async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
     while True:
         text = await socket.receive_text()
         number: int | None = None
-        value: Any = None
         try:
             value = decode(text)
             number = _number(value)
@@ -83,7 +81,7 @@ async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
             place = ".".join(map(str, first["loc"]))
             tab.tell({"type": "rejected", "number": number, "message": f"{place}: {first['msg']}"})
         except InkcapError as error:
-            tab.tell({"type": "rejected", "number": number, "message": in_words(str(error), value)})
+            tab.tell({"type": "rejected", "number": number, "message": str(error)})
         except (WebSocketDisconnect, asyncio.CancelledError):
             raise
         except Exception:
@@ -92,23 +90,6 @@ async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
             tab.tell(
                 {"type": "rejected", "number": number, "message": "the server could not do that; its log says why"}
             )
-
-
-def in_words(message: str, sent: Any) -> str:
-    """Name the thing that a person sees, where a message names its place in what was sent."""
-
-    def named(found: re.Match[str]) -> str:
-        try:
-            patch = sent["edit"]["patches"][int(found[1])]
-            thing = f"{patch.get('put') or patch.get('remove')} {patch['id']}"
-        except (LookupError, TypeError):
-            return found[0]
-        return f"{thing}, {found[2].replace('.', ' ').strip()}" if found[2] else thing
-
-    return _PLACE.sub(named, message)
-
-
-_PLACE = re.compile(r"edit\.patches\[(\d+)\](?:\.record)?(?:\.attributes)?((?:\.[a-z_]+)*)")
 
 
 def _number(value: Any) -> int | None:
