@@ -158,7 +158,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
               {one.shape ? ` · ${shapeText(one)}` : ""}
             </option>
           ))}
-          {own && !data.some((one) => one.name === own.name) && <option value={own.name}>{own.name}</option>}
+          {chosen && !data.some((one) => one.name === chosen) && <option value={chosen}>{chosen}</option>}
           <option value={OWN}>{word.ownData} …</option>
         </select>
       </div>
