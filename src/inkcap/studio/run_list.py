@@ -14,7 +14,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -34,6 +33,8 @@ DRAW_PATIENCE = 0.2
 RESUMES = "resumes.json"
 """A run that has this file was taken up again: its age says nothing about its speed."""
 LOOKS = 30
+MOST_BYTES = 2**20
+"""Larger is no file of a run that the list reads."""
 Stamp = tuple[int, int] | None
 
 
@@ -122,7 +123,7 @@ class RunList:
             return None
         stamp = _stamp(path + NOTES)
         if stamp != known.notes[0]:
-            known.notes = (stamp, *(read_notes(Path(path)) if stamp else ("", [])))
+            known.notes = (stamp, *read_notes(Path(path)))
         told = _damaged(name, known) if known.run is None else self._told(known, known.run, path, deadline)
         _, note, tags = known.notes
         return RunRow(id=run_id(name), name=name, drawing=drawing, note=note, tags=tags, **told)
@@ -230,19 +231,25 @@ def _stamp(path: str) -> Stamp:
 def _opened(path: str, *, ended: bool) -> RunFolder:
     """Open a run; one whose summary is there, the last of its files, had all the others, which are not looked for."""
     if ended:
-        with suppress(OSError), open(path + layout.RUN, "rb") as file:
-            folder = Path(path)
-            record = layout.parse_run(file.read(), f"{folder.name}/{layout.RUN}")
-            if record.state in layout.ENDED:
-                return RunFolder(folder, record)
+        given = _object(path + layout.RUN)
+        names = layout.RunRecord.__dataclass_fields__
+        # A record that is plainly well formed is taken as it is; any other is for the run's own checks to judge.
+        if given.get("state") in layout.ENDED and set(given) == {"format", "version", *names}:
+            values = {name: given[name] for name in names}
+            plain = all(isinstance(value, str) or name == "pid" for name, value in values.items())
+            if plain and (given["format"], given["version"]) == (layout.FORMAT, layout.VERSION):
+                return RunFolder(Path(path), layout.RunRecord(**values))
     return RunFolder.open(path)
 
 
 def _object(path: Path | str) -> Mapping[str, Any]:
     """Read a file of a run as it is: one that cannot be read says nothing, and the run's own checks tell why."""
     try:
-        with open(path, "rb") as file:
-            found: object = json.loads(file.read())
+        file = os.open(path, os.O_RDONLY)
+        try:
+            found: object = json.loads(os.read(file, min(os.fstat(file).st_size, MOST_BYTES)))
+        finally:
+            os.close(file)
     except (OSError, ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
