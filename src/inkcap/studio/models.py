@@ -362,38 +362,3 @@ class RecipeFields(Told):
     optimisers: list[Kind]
     schedules: list[Kind]
     losses: list[Kind]
-
-
-class TrainRequest(Asked):
-    """Train a drawing: the data by name or with their options, and the parts of a recipe that are not as usual."""
-
-    data: str | Json
-    recipe: Json = Field(default_factory=dict[str, Any])
-
-
-class Started(Told):
-    """A run that has begun."""
-
-    run: str
-
-
-class RunRow(Told):
-    """A run in short."""
-
-    id: str
-    name: str
-    drawing: str | None
-    state: str
-    reason: str
-    created: str
-    epoch: int
-    epochs: int
-    values: dict[str, float | None]
-
-
-class RunDetail(RunRow):
-    """A run with its curves, thinned out to so many points as were asked for."""
-
-    recipe: Json
-    summary: Json | None
-    series: dict[str, list[tuple[float, float]]]

@@ -95,6 +95,7 @@ export type Optimiser = Schemas["Kind"];
 export type RecipeFields = Schemas["RecipeFields"];
 export type RunRow = Schemas["RunRow"];
 export type RunDetail = Schemas["RunDetail"];
+export type Drawn = Schemas["Drawn"];
 export type HistoryRow = Schemas["Past"];
 export type Mathematics = Schemas["Mathematics"];
 export type Neurons = Schemas["Neurons"];
