@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import studio_answers
 import studio_frames
+import studio_runs
 from measure import Comparison
 from steps import measure_steps
 
@@ -61,6 +62,8 @@ def main() -> None:
     studio_answers.main()
     print()
     studio_frames.main()
+    print()
+    studio_runs.main()
     if arguments.json:
         figures = {
             c.case: {"ratio": c.ratios["Inkcap"].median, "seconds": c.timings["Inkcap"].median} for c in comparisons

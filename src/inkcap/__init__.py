@@ -13,7 +13,7 @@ from inkcap.zoo import draw
 
 if TYPE_CHECKING:
     from inkcap.engine import backpropagate, build, contract, coupling, expand, source_of
-    from inkcap.training import evaluate, predict, train
+    from inkcap.training import evaluate, predict, resume, train
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ __getattr__ = later(
         "evaluate": "inkcap.training",
         "expand": "inkcap.engine",
         "predict": "inkcap.training",
+        "resume": "inkcap.training",
         "source_of": "inkcap.engine",
         "train": "inkcap.training",
     },
@@ -52,6 +53,7 @@ __all__ = [
     "expand",
     "load_drawing",
     "predict",
+    "resume",
     "save_drawing",
     "source_of",
     "train",

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hands import expect_total, expect_vertices, quick_add, start_empty
+from hands import expect_total, expect_vertices, quick_add, select_vertex, start_empty
 from lenet_by_hand import CHARACTERS_BY_MOUSE, GESTURES_BY_KEYS, GESTURES_BY_MOUSE, PARAMETERS, TYPED
 
 
@@ -178,7 +178,7 @@ def test_a_selection_becomes_a_group_that_opens_and_dissolves(page):
     assert page.locator(".react-flow__node-capsule[data-id=d]").count() == 0
     page.keyboard.press("Escape")
     page.wait_for_selector(".group-box")
-    page.locator(".react-flow__node-use").click()
+    select_vertex(page, ".react-flow__node-use")
     page.keyboard.press("Control+Shift+g")
     page.wait_for_selector(".group-box", state="detached")
     page.wait_for_selector(".react-flow__node-capsule[data-id=d]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hands import expect_total, quick_add
+from hands import expect_total, quick_add, select_vertex
 
 from inkcap import Drawing, check
 from inkcap.drawing import from_text
@@ -52,6 +52,9 @@ def captions(page) -> dict[str, str]:
 
 
 def open_use(page, id: str, inner: str):
+    # Where it can be selected, the view has come to rest: a double click on the paper would mean something else.
+    select_vertex(page, f".react-flow__node[data-id={id}]")
+    page.wait_for_timeout(250)
     page.locator(f".react-flow__node[data-id={id}]").dblclick()
     page.wait_for_selector(f".react-flow__node[data-id={inner}]")
 
@@ -70,7 +73,7 @@ def test_an_error_inside_is_on_the_very_capsule_and_its_button_mends_it(page, op
     page.wait_for_selector(".react-flow__node[data-id=pool] .flaw-mark", state="attached")
     assert page.locator(".flaw-mark").count() == 1
     assert captions(page)["in"] == "9×9×16"
-    page.locator(".react-flow__node[data-id=pool]").click()
+    select_vertex(page, ".react-flow__node[data-id=pool]")
     page.click("#inspector .fix")
     page.wait_for_selector(".chip.ok")
     assert captions(page)["pool"] == "4×4×16"
@@ -79,12 +82,12 @@ def test_an_error_inside_is_on_the_very_capsule_and_its_button_mends_it(page, op
 def test_each_copy_tells_its_own_numbers_and_an_expression_is_typed(page, opened):
     opened(residual())
     page.wait_for_selector(".react-flow__node[data-id=one]")
-    page.locator(".react-flow__node[data-id=one]").click()
+    select_vertex(page, ".react-flow__node[data-id=one]")
     page.keyboard.press("Enter")
     page.wait_for_selector(".react-flow__node[data-id=blocks]")
     open_use(page, "blocks", "first")
     assert "one" in page.inner_text(".crumbs")
-    page.locator(".react-flow__node[data-id=first]").click()
+    select_vertex(page, ".react-flow__node[data-id=first]")
     page.keyboard.press("l")
     page.wait_for_selector("#inspector .formulas >> text=one.blocks.0.first")
     page.fill(".copy-choice input", "3")
@@ -140,7 +143,7 @@ def test_an_argument_is_made_and_used(page, opened):
     page.fill("#inspector .new-pair input >> nth=1", "2")
     page.keyboard.press("Enter")
     page.wait_for_selector("#inspector [data-argument=deep]")
-    page.locator(".react-flow__node[data-id=pool]").click()
+    select_vertex(page, ".react-flow__node[data-id=pool]")
     page.fill("#inspector [data-attribute=window]", "=2*deep")
     page.keyboard.press("Enter")
     page.wait_for_selector(".computed output >> text=4")

@@ -104,6 +104,16 @@ def test_edits_are_data() -> None:
             Edit.from_json(broken)
 
 
+def test_what_is_wrong_with_a_record_is_told_of_the_thing() -> None:
+    line = {"id": "a-b", "symbol": "convolution", "back": "a", "front": "b", "attributes": {"kernels": "abc"}}
+    sent = {
+        "label": "x",
+        "patches": [{"remove": "note", "id": "n"}, {"put": "connection", "id": "a-b", "record": line}],
+    }
+    with pytest.raises(DrawingError, match=r"^connection a-b\.attributes\.kernels: must be a whole number, not 'abc'"):
+        Edit.from_json(sent)
+
+
 def test_python_mistakes_are_told() -> None:
     drawing = Drawing("x")
     with pytest.raises(DrawingError, match="add a first capsule"):

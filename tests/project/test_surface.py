@@ -33,6 +33,7 @@ PUBLIC = [
     "expand",
     "load_drawing",
     "predict",
+    "resume",
     "save_drawing",
     "source_of",
     "train",

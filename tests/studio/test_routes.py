@@ -5,8 +5,8 @@ import time
 import pytest
 
 from inkcap.drawing import Drawing, from_text, save_drawing
+from inkcap.studio.curves import thinned
 from inkcap.studio.mathematics import translate
-from inkcap.studio.trainings import thinned
 from inkcap.symbols import CAPSULES, CONNECTIONS, PARTS
 from inkcap.zoo import NETWORKS, draw
 

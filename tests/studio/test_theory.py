@@ -148,10 +148,10 @@ def test_a_comparison_has_both_states_their_places_and_the_structures_that_follo
     assert sorted(thing.id for thing in told.removed) == ["b-c", "c"]
     assert [thing.id for thing in told.changed] == ["b"]
     assert set(told.layout["positions"]) == set("abcd")
-    assert told.layout["positions"]["c"] == [500, 40]
+    assert told.layout["positions"]["c"] == (500, 40)
     assert told.structures == {"a-b": ("3×4", "5×4"), "b": ("3", "5")}
     assert [c["id"] for c in told.before["capsules"]] == ["a", "b", "c"]
-    assert told.parameters == [23, 37]
+    assert told.parameters == (23, 37)
 
 
 def test_ghosts_that_do_not_go_together_with_the_rest_cost_no_comparison():

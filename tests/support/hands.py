@@ -42,6 +42,16 @@ def quick_add(page, text: str):
     page.wait_for_selector(".quick", state="detached")
 
 
+def select_vertex(page, selector: str):
+    """Click a vertex until it is selected: while the view still glides, a click may meet the paper beside it."""
+    for _ in range(20):
+        page.locator(selector).click()
+        if page.locator(f"{selector}.selected").count():
+            return
+        page.wait_for_timeout(200)
+    page.wait_for_selector(f"{selector}.selected")
+
+
 def open_text(page, text: str, name: str):
     """Put a drawing's text into the workspace and open it."""
     _open_new(page, {"name": name, "text": text})

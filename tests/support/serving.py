@@ -26,6 +26,7 @@ class Server:
             f"from pathlib import Path; from inkcap.studio import serve; serve(Path({str(workspace)!r}), port={port})"
         )
         state = workspace.parent / "state"
+        self.workspace = workspace
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", "-c", code],
             stdout=subprocess.PIPE,

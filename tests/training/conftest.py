@@ -13,9 +13,9 @@ from inkcap.recipes import DataSpec, LossSpec, OptimiserSpec, Recipe
 from inkcap.training.batches import Batches
 from inkcap.training.events import EpochEvent, Listener, StepEvent
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
-from inkcap.training.loop import Course
 from inkcap.training.losses import total_loss
 from inkcap.training.scores import make_scores
+from inkcap.training.session import Course
 from inkcap.training.stopping import StopRequest
 
 

@@ -14,8 +14,9 @@ from inkcap.recipes import OptimiserSpec, ScheduleSpec
 from inkcap.structures.errors import RunFailure
 from inkcap.training.batches import Batches
 from inkcap.training.events import EpochEvent, Listener, StepEvent
-from inkcap.training.loop import Course, fit
+from inkcap.training.loop import fit
 from inkcap.training.scores import OutputScore
+from inkcap.training.session import Course
 from inkcap.training.stopping import StopRequest, listening_for_signals
 
 Make = Callable[..., Course]

@@ -3,7 +3,21 @@
 
 def register() -> None:
     """Add every command to the application."""
-    from inkcap.cli import backpropagation, data, drawings, export, groups, pictures, plain, runs, serve, theory, zoo
+    from inkcap.cli import (
+        backpropagation,
+        data,
+        drawings,
+        export,
+        groups,
+        pictures,
+        plain,
+        resuming,
+        runs,
+        serve,
+        theory,
+        zoo,
+    )
 
-    for module in (drawings, zoo, groups, pictures, export, plain, backpropagation, runs, data, serve, theory):
+    modules = (drawings, zoo, groups, pictures, export, plain, backpropagation, runs, resuming, data, serve, theory)
+    for module in modules:
         assert module.__doc__

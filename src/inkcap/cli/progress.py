@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from inkcap.cli.output import number, say
-from inkcap.training import EndEvent, EpochEvent, Listener, PretrainingEvent, StartEvent, StepEvent
+from inkcap.training import EndEvent, EpochEvent, Listener, PauseEvent, PretrainingEvent, StartEvent, StepEvent
 
 
 @contextmanager
@@ -84,6 +84,10 @@ class Discreet(Listener):
         """Hand the epoch on."""
         self._tell(lambda inner: inner.on_epoch(event))
 
+    def on_pause(self, event: PauseEvent) -> None:
+        """Hand the pause on."""
+        self._tell(lambda inner: inner.on_pause(event))
+
     def on_end(self, event: EndEvent) -> None:
         """Hand the end on."""
         self._tell(lambda inner: inner.on_end(event))
@@ -129,6 +133,10 @@ class LineListener(Listener):
         """Print the values of the epoch."""
         say(f"epoch {event.epoch}/{self.epochs}: {_values(event)}{' *' if event.best else ''}")
 
+    def on_pause(self, event: PauseEvent) -> None:
+        """Print that the run waits, or goes on."""
+        say(_pause(event))
+
 
 class BarListener(Listener):
     """Shows a bar with live loss, and the epochs above it."""
@@ -167,6 +175,14 @@ class BarListener(Listener):
             self.progress.console.print(line + (" *" if event.best else ""), highlight=False)
             text = f"epoch {event.epoch}/{self.start.epochs} · loss {event.values['loss']:.4f}"
             self.progress.update(self.task, completed=event.step, description=text)
+
+    def on_pause(self, event: PauseEvent) -> None:
+        """Print above the bar that the run waits, or goes on."""
+        self.progress.console.print(_pause(event), highlight=False)
+
+
+def _pause(event: PauseEvent) -> str:
+    return event.reason if event.waiting else "there is room again: the training goes on"
 
 
 def _start(event: StartEvent) -> str:

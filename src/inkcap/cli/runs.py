@@ -77,8 +77,10 @@ def train(
     freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
     init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
+    workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
     algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
+    checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
     recipe: Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")] = None,
     workspace: WorkspaceOption = Path(),
@@ -103,7 +105,7 @@ def train(
     _ = check(drawing).network
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
         result = train_drawing(drawing, chosen, workspace, listener, progress=progress)
-    _show_result(result, workspace, as_json)
+    show_result(result, workspace, as_json)
 
 
 def _recipe(
@@ -224,7 +226,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _show_result(result: RunResult, workspace: Path, as_json: bool) -> None:
+def show_result(result: RunResult, workspace: Path, as_json: bool) -> None:
+    """Print what came of a training."""
     from inkcap.cli.progress import hush
 
     try:
@@ -253,7 +256,10 @@ def _print_result(result: RunResult, workspace: Path) -> None:
         say(line)
     say(f"run {result.run.id} in {result.run.path}")
     place = "" if workspace == Path() else f" --workspace {shlex.quote(str(workspace))}"
-    say(f"next: inkcap evaluate {result.run.id}{place}")
+    if result.state == "interrupted":
+        say(f"next: inkcap resume {result.run.id}{place}")
+    else:
+        say(f"next: inkcap evaluate {result.run.id}{place}")
 
 
 def show_value(name: str, value: float) -> str:
@@ -381,7 +387,10 @@ def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> No
     for one in listed:
         values: dict[str, Any] = one["summary"].get("values", {})
         shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
-        killed = f"({one['reason']})" if one["reason"] == KILLED else ""
-        say(f"{one['id']:<32} {one['state']:<12} {shown or killed}".rstrip())
+        if one["reason"] == KILLED:
+            shown = " · ".join(filter(None, (shown, f"({KILLED})")))
+        if one["state"] == "interrupted":
+            shown = " · ".join(filter(None, (shown, f"next: inkcap resume {one['id']}")))
+        say(f"{one['id']:<32} {one['state']:<12} {shown}".rstrip())
     for item in broken:
         say(f"{Path(item['folder']).name:<32} damaged      {item['problem']}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from inkcap.drawing.codec import DrawingError
-from inkcap.drawing.fields import read_id, read_list, read_object, read_text
+from inkcap.drawing.fields import read_id, read_list, read_object, read_text, show
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
@@ -37,6 +37,7 @@ class Meta:
 
 
 Record = Meta | Capsule | Connection | Group | Use | Note | Position | Plain
+LONGEST_PLACE = 80
 KINDS: tuple[type[Record], ...] = (Meta, Capsule, Connection, Group, Use, Note, Position, Plain)
 
 
@@ -100,15 +101,17 @@ def _read_patch(value: Any, place: str) -> Patch:
     index = patch.get("index")
     if index is not None and (type(index) is not int or index < 0):
         raise DrawingError("must be a whole number from 0", f"{place}.index")
-    return Put(read_record(name, patch["id"], patch.get("record"), place), index)
+    # What is wrong with a record is told of the thing that a person sees, not of its place among the patches.
+    thing = f"{name} {patch['id'] if isinstance(patch['id'], str) else show(patch['id'])}"[:LONGEST_PLACE].strip()
+    return Put(read_record(name, patch["id"], patch.get("record"), thing), index)
 
 
 def read_record(kind: str, id: Any, value: Any, place: str) -> Record:
     """Read a record of a kind as it stands in a patch, and check that it has the patch's id."""
     reader: Any = {record.kind: record for record in KINDS}[kind]
     if reader is Position:
-        return Position.from_json(id, value, f"{place}.record")
-    record = cast("Record", reader.from_json(value, f"{place}.record"))
+        return Position.from_json(id, value, place)
+    record = cast("Record", reader.from_json(value, place))
     if record.id != id:
         raise DrawingError(f"the record's id {record.id!r} is not {id!r}", place)
     return record

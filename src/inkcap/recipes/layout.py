@@ -25,7 +25,9 @@ WEIGHTS = "weights.safetensors"
 BEST = "best.safetensors"
 SUMMARY = "summary.json"
 SIGNALS = "signals.jsonl"
-FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY)
+CHECKPOINTS = "checkpoints"
+RESUMES = "resumes.json"
+FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY, CHECKPOINTS)
 
 State = Literal["created", "running", "finished", "interrupted", "failed"]
 STATES: tuple[State, ...] = ("created", "running", "finished", "interrupted", "failed")

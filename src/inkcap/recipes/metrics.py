@@ -10,6 +10,7 @@ import os
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -58,7 +59,7 @@ def encode_record(record: MetricRecord) -> bytes:
         "kind": record.kind,
         "epoch": record.epoch,
         "step": record.step,
-        "values": {name: _tag(float(value)) for name, value in record.values.items()},
+        "values": {name: tag(float(value)) for name, value in record.values.items()},
     }
     body = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
     return body[:-1] + _CRC + f'{zlib.crc32(body):08x}"}}\n'.encode("ascii")
@@ -81,20 +82,22 @@ def decode_record(line: bytes) -> MetricRecord:
         raise ValueError("a value of a wrong type")
     if not isinstance(values, dict):
         raise ValueError("values that are no object")
-    return MetricRecord(seq, kind, epoch, step, {k: _untag(v) for k, v in cast("dict[str, object]", values).items()})
+    return MetricRecord(seq, kind, epoch, step, {k: untag(v) for k, v in cast("dict[str, object]", values).items()})
 
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"the bare word {name}")
 
 
-def _tag(value: float) -> object:
+def tag(value: float) -> object:
+    """Give a number as strict JSON can hold it."""
     if math.isfinite(value):
         return value
     return {_TAG: "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}
 
 
-def _untag(value: object) -> float:
+def untag(value: object) -> float:
+    """Give a number back that was tagged, or raise a ValueError."""
     if isinstance(value, float | int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, dict):
@@ -143,41 +146,64 @@ def read_log(path: Path, start: int = 0, seq: int = 1) -> MetricLog:
 
 @dataclass
 class MetricWriter:
-    """Adds records to a log: each one is flushed, and made to last at most once in a second and at the end."""
+    """Adds records to a log: each one is written at once, and made to last at most once in a second and at the end.
+
+    With `keep`, what the log holds after that many records is cut off first.
+    """
 
     path: Path
     note: str = ""
+    keep: int | None = None
     _seq: int = field(default=1, init=False)
+    _end: int = field(default=0, init=False)
     _synced: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         log = read_log(self.path)
-        self._seq = len(log.records) + 1
+        kept = log.records if self.keep is None else log.records[: self.keep]
+        self._seq = len(kept) + 1
+        self._end = log.end - sum(len(encode_record(record)) for record in log.records[len(kept) :])
         self.note = log.note
         try:
-            self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
-            if log.cut_bytes:
-                self._file.truncate(log.end)
+            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close()
+            if log.cut_bytes or len(kept) < len(log.records):
+                self._file.truncate(self._end)
         except OSError as problem:
             raise RunFolderError(f"{self.path.name}: cannot be written ({problem.strerror}).") from None
 
+    @property
+    def count(self) -> int:
+        """The number of records so far."""
+        return self._seq - 1
+
     def write(self, kind: MetricKind, epoch: int, step: int, values: Mapping[str, float]) -> MetricRecord:
-        """Add one record and gives it back with its number."""
+        """Add one record and give it back with its number; one that does not fit on the disk leaves nothing behind."""
         record = MetricRecord(self._seq, kind, epoch, step, dict(values))
-        self._file.write(encode_record(record))
-        self._file.flush()
+        line = encode_record(record)
+        try:
+            left = memoryview(line)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(self._end)
+            raise
         self._seq += 1
-        now = time.monotonic()
-        if now - self._synced >= 1.0:
-            os.fsync(self._file.fileno())
-            self._synced = now
+        self._end += len(line)
+        if time.monotonic() - self._synced >= 1.0:
+            self.sync()
         return record
 
+    def sync(self) -> None:
+        """Make everything last that was written so far."""
+        if not self._file.closed:
+            os.fsync(self._file.fileno())
+            self._synced = time.monotonic()
+
     def close(self) -> None:
-        """Make everything last."""
+        """Make everything last, and take no more."""
         if not self._file.closed:
             try:
-                self._file.flush()
                 os.fsync(self._file.fileno())
             finally:
                 self._file.close()

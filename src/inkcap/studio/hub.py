@@ -16,6 +16,7 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
+from inkcap.studio.run_list import RunList
 from inkcap.studio.sketches import Sketches
 from inkcap.studio.store import Row, Store
 from inkcap.studio.summaries import Summaries
@@ -42,6 +43,7 @@ class Hub:
         self.zoo = Zoo(self.store.folder)
         self.summaries = Summaries(workspace, self.store)
         self.sketches = Sketches()
+        self.runs = RunList(workspace, self.store)
         self.helper = Helper()
         self.data_sets: list[dict[str, Any]] | None = None
         """The sets that can be trained on, once the helper has listed them."""

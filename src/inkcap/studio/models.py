@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from inkcap.studio.record_shapes import DrawingFile
 from inkcap.studio.record_shapes import Json as AnyJson
+from inkcap.studio.shapes import Layout
+from inkcap.theory.derivations import Rule
 
 Json = dict[str, Any]
 NAME = Field(min_length=1, max_length=200)
@@ -163,13 +165,13 @@ class Comparison(Told):
     added: list[Thing]
     removed: list[Thing]
     changed: list[Changed]
-    parameters: list[int]
-    multiply_adds: list[int]
-    before: Json
+    parameters: tuple[int, int]
+    multiply_adds: tuple[int, int]
+    before: DrawingFile
     """The drawing file of the first state, as of the second."""
-    after: Json
-    layout: Json
-    """Places and bends for what either state has."""
+    after: DrawingFile
+    layout: Layout
+    """Places for what either state has."""
     structures: dict[str, tuple[str, str]]
     """By id the structures that are different: of a vertex its output, of a connection its weight."""
 
@@ -177,9 +179,9 @@ class Comparison(Told):
 class DerivationStep(Told):
     """One application of a rule of generation."""
 
-    rule: str
+    rule: Rule
     vertices: list[str]
-    edges: list[list[str]]
+    edges: list[tuple[str, str]]
     parts: list[list[str]]
     """The vertices that enter, network by network."""
     text: str
@@ -189,7 +191,7 @@ class Derivation(Told):
     """The rules that generate a drawing, step by step, or why no rules do."""
 
     steps: list[DerivationStep]
-    counts: dict[str, int]
+    counts: dict[Rule, int]
     refused: str = ""
 
 
@@ -202,7 +204,7 @@ class RulesRequest(Asked):
 class RuleOffer(Told):
     """A rule, the vertices that it would take network by network, and what forbids it, if anything does."""
 
-    rule: str
+    rule: Rule
     parts: list[list[str]]
     why: str
 
@@ -360,38 +362,3 @@ class RecipeFields(Told):
     optimisers: list[Kind]
     schedules: list[Kind]
     losses: list[Kind]
-
-
-class TrainRequest(Asked):
-    """Train a drawing: the data by name or with their options, and the parts of a recipe that are not as usual."""
-
-    data: str | Json
-    recipe: Json = Field(default_factory=dict[str, Any])
-
-
-class Started(Told):
-    """A run that has begun."""
-
-    run: str
-
-
-class RunRow(Told):
-    """A run in short."""
-
-    id: str
-    name: str
-    drawing: str | None
-    state: str
-    reason: str
-    created: str
-    epoch: int
-    epochs: int
-    values: dict[str, float | None]
-
-
-class RunDetail(RunRow):
-    """A run with its curves, thinned out to so many points as were asked for."""
-
-    recipe: Json
-    summary: Json | None
-    series: dict[str, list[tuple[float, float]]]

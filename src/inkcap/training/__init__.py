@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from inkcap.training.environment import prepare_environment
 from inkcap.training.errors import TrainingError
-from inkcap.training.events import EndEvent, EpochEvent, Listener, PretrainingEvent, StartEvent, StepEvent
+from inkcap.training.events import EndEvent, EpochEvent, Listener, PauseEvent, PretrainingEvent, StartEvent, StepEvent
 from inkcap.training.stopping import StopRequest
 
 if TYPE_CHECKING:
     from inkcap.training.evaluation import ClassReport, Evaluation, evaluate
     from inkcap.training.opened import OpenedRun, open_run
     from inkcap.training.prediction import OutputPrediction, Prediction, predict
-    from inkcap.training.runs import RunResult, train
+    from inkcap.training.resuming import resume
+    from inkcap.training.running import RunResult
+    from inkcap.training.runs import train
     from inkcap.training.weights import Borrowed
 
 _LATER = {
@@ -26,10 +28,11 @@ _LATER = {
     "OpenedRun": "opened",
     "OutputPrediction": "prediction",
     "Prediction": "prediction",
-    "RunResult": "runs",
+    "RunResult": "running",
     "evaluate": "evaluation",
     "open_run": "opened",
     "predict": "prediction",
+    "resume": "resuming",
     "train": "runs",
 }
 
@@ -42,6 +45,7 @@ __all__ = [
     "Listener",
     "OpenedRun",
     "OutputPrediction",
+    "PauseEvent",
     "Prediction",
     "PretrainingEvent",
     "RunResult",
@@ -53,6 +57,7 @@ __all__ = [
     "open_run",
     "predict",
     "prepare_environment",
+    "resume",
     "train",
 ]
 

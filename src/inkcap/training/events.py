@@ -53,6 +53,14 @@ class PretrainingEvent:
 
 
 @dataclass(frozen=True)
+class PauseEvent:
+    """The run waits for something, said in `reason`, or goes on again."""
+
+    reason: str
+    waiting: bool
+
+
+@dataclass(frozen=True)
 class EndEvent:
     """The run has ended, in one of the states finished, interrupted or failed."""
 
@@ -79,6 +87,9 @@ class Listener:
 
     def on_epoch(self, event: EpochEvent) -> None:
         """Hear of a whole epoch."""
+
+    def on_pause(self, event: PauseEvent) -> None:
+        """Hear that the run waits, or goes on again."""
 
     def on_end(self, event: EndEvent) -> None:
         """Hear that the run has ended."""

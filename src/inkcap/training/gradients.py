@@ -11,8 +11,8 @@ from inkcap.network import Network
 from inkcap.program import Lowered, lower_to_layers, lower_to_steps
 from inkcap.recipes import Recipe
 from inkcap.training.facts import NetworkFacts
-from inkcap.training.loop import Gradients
 from inkcap.training.losses import explicit_loss, wanted_returns
+from inkcap.training.session import Gradients
 
 
 def seeds_of(lowered: Lowered, facts: NetworkFacts, recipe: Recipe) -> tuple[list[int], list[Seed]]:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,47 +12,82 @@ from torch import Tensor
 
 from inkcap.engine import weights_of
 from inkcap.recipes import MetricWriter, RunFolder, RunFolderError, layout, signal_values
-from inkcap.training.loop import Outcome
+from inkcap.recipes.metrics import MetricKind
+from inkcap.training.events import Listener
+from inkcap.training.session import Outcome
 from inkcap.training.signals import SignalWatch
+from inkcap.training.stopping import StopRequest
+from inkcap.training.waiting import wait_for_room
 from inkcap.training.weights import save_weights
 
-_CHECKPOINT_EVERY = 10.0
+_BEST_EVERY = 10.0
 
 
 @dataclass
 class FolderKeeper:
-    """Writes the metrics, and the best weights now and then, so that even a killed run leaves something."""
+    """Writes the metrics, and the best weights now and then, so that even a killed run leaves something.
+
+    `counts` are the lines of each log that a run which goes on keeps; a run that begins has none.
+    """
 
     folder: RunFolder
     module: torch.nn.Module
-    log: MetricWriter
+    listener: Listener
+    stop: StopRequest
     watch: SignalWatch | None = None
     best: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
     _saved: float = field(default=-math.inf, init=False)
     _signals: MetricWriter | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        self.log = self._open(layout.METRICS)
         if self.watch is not None:
-            self._signals = MetricWriter(self.folder.path / layout.SIGNALS)
-            self._look(0, 0)
+            self._signals = self._open(layout.SIGNALS)
+            if not self._signals.count:
+                self._look(0, 0)
+
+    def _open(self, name: str) -> MetricWriter:
+        return MetricWriter(self.folder.path / name, keep=self.counts.get(name, 0))
+
+    def _write(self, log: MetricWriter, kind: MetricKind, epoch: int, step: int, values: Mapping[str, float]) -> None:
+        """Write a line, if need be when there is room again."""
+
+        def write() -> None:
+            log.write(kind, epoch, step, values)
+
+        wait_for_room(write, f"{self.folder.id}/{log.path.name}", self.folder.path, self.listener, self.stop)
 
     def _look(self, epoch: int, step: int) -> None:
         """Write the signals of the capsules, if they are watched."""
         if self.watch is not None and self._signals is not None:
-            self._signals.write("epoch", epoch, step, signal_values(self.watch.measure()))
+            self._write(self._signals, "epoch", epoch, step, signal_values(self.watch.measure()))
+
+    def marks(self) -> dict[str, int]:
+        """Give the number of lines of each log."""
+        logs = ((layout.METRICS, self.log), (layout.SIGNALS, self._signals))
+        return {name: log.count for name, log in logs if log is not None}
+
+    def sync(self) -> None:
+        """Make the lines last that were written so far."""
+        for log in (self.log, self._signals):
+            if log is not None:
+                log.sync()
 
     def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
         """Write the values of some steps."""
-        self.log.write("step", epoch, step, values)
+        self._write(self.log, "step", epoch, step, values)
 
     def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
         """Write the values of an epoch and keep the weights when they are the best so far."""
-        self.log.write("epoch", epoch, step, values)
+        self._write(self.log, "epoch", epoch, step, values)
         self._look(epoch, step)
         if best:
             self.best = weights_of(self.module)
-            if time.monotonic() - self._saved >= _CHECKPOINT_EVERY:
-                save_weights(self.folder.path / layout.BEST, self.best)
+            if time.monotonic() - self._saved >= _BEST_EVERY:
+                # A disk that is full is the business of the checkpoints, which hold these weights too.
+                with suppress(RunFolderError):
+                    save_weights(self.folder.path / layout.BEST, self.best)
                 self._saved = time.monotonic()
 
     def seal(self) -> tuple[dict[str, str], list[str]]:

@@ -2,109 +2,16 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, cast
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from inkcap.recipes import Recipe
 from inkcap.structures.errors import RunFailure
-from inkcap.training.batches import Batches
-from inkcap.training.events import EpochEvent, Listener, StepEvent
-from inkcap.training.losses import TotalLoss
-from inkcap.training.optimisers import make_optimiser
-from inkcap.training.schedules import RateSchedule
-from inkcap.training.scores import OutputScore, measure, outputs_of
-from inkcap.training.stopping import StopRequest
-
-_LARGEST_STRIDE = 50
-_LISTEN_EVERY = 0.1
-
-
-Gradients = Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
-
-
-class Keeper(Protocol):
-    """Keeps what the loop tells: a run folder, or nothing in a test."""
-
-    def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
-        """Keep the values of some steps."""
-        ...
-
-    def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
-        """Keep the values of an epoch, and the weights when they are the best so far."""
-        ...
-
-
-@dataclass
-class Course:
-    """Everything that the loop works with."""
-
-    module: torch.nn.Module
-    parameters: Sequence[torch.nn.Parameter]
-    loss: TotalLoss
-    scores: Callable[[], list[OutputScore]]
-    training: Batches
-    validation: Batches | None
-    order: Callable[[int], Tensor]
-    recipe: Recipe
-    monitor: str
-    keeper: Keeper
-    listener: Listener
-    stop: StopRequest
-    settle: Callable[[], None] = lambda: None
-    backpropagate: Gradients | None = None
-    """Sets the gradients of the parameters for a batch and gives the loss; autograd does it when there is none."""
-
-
-@dataclass
-class Outcome:
-    """How far the training came."""
-
-    epochs: int = 0
-    steps: int = 0
-    best_epoch: int = 0
-    best_value: float = math.nan
-    values: Mapping[str, float] = field(default_factory=dict[str, float])
-    reason: str = ""
-    interrupted: bool = False
-
-
-class _Pulse:
-    """The losses of the last steps, looked at together: asking for each one would make the device wait."""
-
-    def __init__(self, course: Course, stride: int) -> None:
-        self.course = course
-        self.stride = stride
-        self.pending: list[Tensor] = []
-        self.sum = 0.0
-        self.count = 0
-        self._heard = 0.0
-
-    def look(self, epoch: int, step: int, rate: float) -> None:
-        """Check that the pending losses, up to and with `step`, are finite, and tell them."""
-        if not self.pending:
-            return
-        losses = cast("list[float]", torch.stack(self.pending).tolist())  # pyright: ignore[reportUnknownMemberType]
-        first = step - len(losses) + 1
-        self.pending = []
-        for index, loss in enumerate(losses):
-            if not math.isfinite(loss):
-                self.course.keeper.step(epoch, first + index, {"loss": loss, "rate": rate})
-                raise RunFailure(
-                    f"the loss became {loss} at step {first + index} of the run, in epoch {epoch}, at the learning "
-                    f"rate {rate:g}; {_advice(self.course.recipe)}"
-                )
-        self.sum += sum(losses)
-        self.count += len(losses)
-        mean = sum(losses) / len(losses)
-        self.course.keeper.step(epoch, step, {"loss": mean, "rate": rate})
-        now = time.monotonic()
-        if now - self._heard >= _LISTEN_EVERY:
-            self._heard = now
-            self.course.listener.on_step(StepEvent(epoch, step, mean, rate))
+from inkcap.training.events import EpochEvent
+from inkcap.training.scores import measure, outputs_of
+from inkcap.training.session import Course, Gradients, Outcome, Session
 
 
 def _advice(recipe: Recipe) -> str:
@@ -115,39 +22,51 @@ def _advice(recipe: Recipe) -> str:
 
 
 def fit(course: Course, outcome: Outcome | None = None) -> Outcome:
-    """Train until the epochs are over, nothing gets better any more, or a stop is wanted.
+    """Train from the start until the epochs are over, nothing gets better any more, or a stop is wanted.
 
     The outcome is filled in as the training goes on, so one that was handed in tells how far a broken one came.
     """
-    recipe = course.recipe
-    mode = "max" if course.monitor == "accuracy" else "min"
-    optimiser = make_optimiser(recipe.optimiser, course.parameters)
-    schedule = RateSchedule(recipe.schedule, optimiser, course.training.steps, recipe.epochs, mode)
-    pulse = _Pulse(course, min(_LARGEST_STRIDE, max(1, course.training.steps // 10)))
-    outcome = outcome or Outcome()
-    for epoch in range(1, recipe.epochs + 1):
-        begun = time.monotonic()
-        pulse.sum, pulse.count = 0.0, 0
+    return go_on(Session(course, outcome))
+
+
+def go_on(session: Session) -> Outcome:
+    """Train on from where a session stands."""
+    course, outcome = session.course, session.outcome
+    saver = course.saver
+    while not (over := _over(session)):
+        epoch, begun = session.epoch, time.monotonic()
         course.module.train()
-        _run_epoch(course, optimiser, schedule, pulse, epoch, outcome)
+        _run_epoch(session)
         course.settle()
-        found = None if course.stop.wanted else _after_epoch(course, pulse, epoch, schedule.rate)
+        found = None if course.stop.wanted else _after_epoch(session)
         if found is None:
             outcome.interrupted, outcome.reason = True, course.stop.reason
+            saver.at_end(session)
             return outcome
         value = found["val_" + course.monitor] if course.validation is not None else found["loss"]
-        best = outcome.best_epoch == 0 or (value > outcome.best_value if mode == "max" else value < outcome.best_value)
+        better = value > outcome.best_value if session.mode == "max" else value < outcome.best_value
+        best = outcome.best_epoch == 0 or better
         if best:
             outcome.best_epoch, outcome.best_value = epoch, value
         outcome.epochs, outcome.values = epoch, found
         course.keeper.epoch(epoch, outcome.steps, found, best)
         course.listener.on_epoch(EpochEvent(epoch, outcome.steps, found, best, time.monotonic() - begun))
-        schedule.after_epoch(value, outcome.steps)
-        if recipe.early_stop and epoch - outcome.best_epoch >= recipe.early_stop:
-            outcome.reason = f"{course.monitor} did not get better for {recipe.early_stop} epochs"
-            return outcome
-    outcome.reason = f"all {recipe.epochs} epochs done"
+        session.schedule.after_epoch(value, outcome.steps)
+        session.next_epoch()
+        if not _over(session):
+            saver.after_epoch(session)
+    outcome.reason = over
+    saver.at_end(session)
     return outcome
+
+
+def _over(session: Session) -> str:
+    """Say why the training is over, or nothing; asked first, since one that is over may have lacked its last word."""
+    outcome, recipe = session.outcome, session.course.recipe
+    waited = outcome.epochs - max(outcome.best_epoch, outcome.waiting_since)
+    if recipe.early_stop and waited >= recipe.early_stop:
+        return f"{session.course.monitor} did not get better for {recipe.early_stop} epochs"
+    return f"all {recipe.epochs} epochs done" if session.epoch > recipe.epochs else ""
 
 
 def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:
@@ -163,21 +82,23 @@ def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:
     return backpropagate
 
 
-def _run_epoch(
-    course: Course,
-    optimiser: torch.optim.Optimizer,
-    schedule: RateSchedule,
-    pulse: _Pulse,
-    epoch: int,
-    outcome: Outcome,
-) -> None:
-    """Take the steps of one epoch."""
+def _run_epoch(session: Session) -> None:
+    """Take the steps of one epoch that are not done yet."""
+    course, optimiser, schedule, pulse = session.course, session.optimiser, session.schedule, session.pulse
+    outcome, saver, epoch, stop = session.outcome, course.saver, session.epoch, course.stop
     backpropagate = course.backpropagate or by_autograd(course, optimiser)
     parameters, clip = course.parameters, course.recipe.clip
-    pending, stride, stop, step = pulse.pending, pulse.stride, course.stop, outcome.steps
-    for inputs, targets in course.training.shuffled(course.order(epoch), epoch):
+    # Elsewhere than on the processor each look at a number would make the device wait: there losses wait for a look.
+    here = course.training.device.type == "cpu"
+    pending, stride, step = pulse.pending, pulse.stride, outcome.steps
+    before, clock = step - session.batches, time.monotonic
+    order = course.order(epoch)
+    for inputs, targets in course.training.shuffled(order, epoch, session.batches):
         schedule.before_step(step)
         loss = backpropagate(inputs, targets)
+        if here and not math.isfinite(loss.item()):
+            outcome.steps, session.batches = step, step - before
+            _fail(session, order, step + 1, loss.item(), (inputs, targets))
         if clip:
             torch.nn.utils.clip_grad_norm_(parameters, clip)
         optimiser.step()
@@ -185,20 +106,54 @@ def _run_epoch(
         pending.append(loss)
         if len(pending) >= stride:
             outcome.steps = step
-            pulse.look(epoch, step, schedule.rate)
+            _look(session, order, step)
             pending = pulse.pending
+        if clock() >= saver.due:
+            outcome.steps, session.batches = step, step - before
+            saver.after_step(session)
         if stop.wanted:
             break
-    outcome.steps = step
-    pulse.look(epoch, step, schedule.rate)
+    outcome.steps, session.batches = step, step - before
+    if stop.wanted:
+        # Before the losses are told: the run that goes on tells them where one that never stopped would.
+        saver.at_end(session)
+    _look(session, order, step)
 
 
-def _after_epoch(course: Course, pulse: _Pulse, epoch: int, rate: float) -> dict[str, float] | None:
+def _look(session: Session, order: Tensor, step: int) -> None:
+    found = session.pulse.look(session.epoch, step, session.schedule.rate)
+    if found is not None:
+        _fail(session, order, *found, None)
+
+
+def _fail(
+    session: Session,
+    order: Tensor,
+    step: int,
+    loss: float,
+    batch: tuple[Sequence[Tensor], Sequence[Tensor]] | None,
+) -> None:
+    """End the run at a loss that is not finite, with what can be said about it."""
+    course, rate, epoch = session.course, session.schedule.rate, session.epoch
+    words = ""
+    if batch is not None:
+        session.pulse.look(epoch, step - 1, rate)
+        course.keeper.step(epoch, step, {"loss": loss, "rate": rate})
+        if course.explain is not None:
+            words = course.explain(*batch, order, session.batches)
+    raise RunFailure(
+        f"the loss became {loss} at step {step} of the run, in epoch {epoch}, at the learning rate {rate:g}; "
+        f"{words}{_advice(course.recipe)}"
+    )
+
+
+def _after_epoch(session: Session) -> dict[str, float] | None:
     """Measure the validation part and see that the weights are finite; None when a stop was wanted."""
+    course, pulse, epoch = session.course, session.pulse, session.epoch
     for parameter in course.parameters:
         if not bool(torch.isfinite(parameter).all()):
             raise RunFailure(f"a weight is no longer finite after epoch {epoch}; {_advice(course.recipe)}")
-    found = {"loss": pulse.sum / pulse.count if pulse.count else math.nan, "rate": rate}
+    found = {"loss": pulse.sum / pulse.count if pulse.count else math.nan, "rate": session.schedule.rate}
     if course.validation is None:
         return found
     measured = measure(course.module, course.loss, course.scores(), course.validation.in_order(), course.stop)

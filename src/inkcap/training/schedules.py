@@ -1,12 +1,15 @@
 """The learning rate over a run: the shares come from the recipe, the plateau from torch.optim."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from torch import optim
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from inkcap.recipes import ScheduleSpec, rate_factor
 from inkcap.recipes.rates import warm_up_steps
+
+_REMEMBERED = ("best", "num_bad_epochs", "cooldown_counter", "last_epoch")
 
 
 class RateSchedule:
@@ -40,6 +43,20 @@ class RateSchedule:
                 threshold=float(spec.options["threshold"]),
                 min_lr=float(spec.options["floor"]) * self._rate,
             )
+
+    def state(self) -> dict[str, Any]:
+        """Give what a plateau remembers, as plain values; the other kinds remember nothing."""
+        if self._plateau is None:
+            return {}
+        return {name: self._plateau.state_dict()[name] for name in _REMEMBERED}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what a plateau remembered."""
+        if self._plateau is not None:
+            # The rate itself stands in the optimiser's groups, which the plateau shares.
+            best, *counts = (state[name] for name in _REMEMBERED)
+            whole = dict(zip(_REMEMBERED[1:], map(int, counts), strict=True))
+            self._plateau.load_state_dict({"best": float(best), **whole})
 
     @property
     def rate(self) -> float:

@@ -24,6 +24,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Curves
+         * @description Give the curves of some runs, their ids parted by commas, to be laid over each other.
+         */
+        get: operations["show_curves_api_curves_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/data": {
         parameters: {
             query?: never;
@@ -597,7 +617,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description List the runs of the workspace, or those of a drawing, the newest first.
+         * @description List the runs of the workspace, those of a drawing, or those that go on, the newest first.
          */
         get: operations["list_runs_api_runs_get"];
         put?: never;
@@ -628,6 +648,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open Again
+         * @description Find the drawing that a run was started from; where it has gone, it is made again from the run's own copy.
+         */
+        post: operations["open_again_api_runs__id__again_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Runs
+         * @description Tell what is different between the drawings of two runs, by meaning.
+         */
+        get: operations["compare_runs_api_runs__id__compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Run
+         * @description Delete a run that has ended; the answer takes it back.
+         */
+        post: operations["delete_run_api_runs__id__delete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Note Run
+         * @description Keep a note and tags with a run.
+         */
+        post: operations["note_run_api_runs__id__notes_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/stop": {
         parameters: {
             query?: never;
@@ -642,6 +742,26 @@ export interface paths {
          * @description Stop a run; what it has learnt is kept.
          */
         post: operations["stop_run_api_runs__id__stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Run
+         * @description Take the deletion of a run back; the run has another id where its name was given away meanwhile.
+         */
+        post: operations["undelete_run_api_runs__id__undelete_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -992,24 +1112,21 @@ export interface components {
         Comparison: {
             /** Added */
             added: components["schemas"]["Thing"][];
-            /** After */
-            after: {
-                [key: string]: unknown;
-            };
-            /** Before */
-            before: {
-                [key: string]: unknown;
-            };
+            after: components["schemas"]["DrawingFile"];
+            before: components["schemas"]["DrawingFile"];
             /** Changed */
             changed: components["schemas"]["Changed"][];
-            /** Layout */
-            layout: {
-                [key: string]: unknown;
-            };
+            layout: components["schemas"]["Layout"];
             /** Multiply Adds */
-            multiply_adds: number[];
+            multiply_adds: [
+                number,
+                number
+            ];
             /** Parameters */
-            parameters: number[];
+            parameters: [
+                number,
+                number
+            ];
             /** Removed */
             removed: components["schemas"]["Thing"][];
             /** Structures */
@@ -1196,11 +1313,17 @@ export interface components {
          */
         DerivationStep: {
             /** Edges */
-            edges: string[][];
+            edges: [
+                string,
+                string
+            ][];
             /** Parts */
             parts: string[][];
-            /** Rule */
-            rule: string;
+            /**
+             * Rule
+             * @enum {string}
+             */
+            rule: "variable" | "neuron" | "growth" | "convergence";
             /** Text */
             text: string;
             /** Vertices */
@@ -1266,6 +1389,27 @@ export interface components {
         DrawingId: {
             /** Id */
             id: string;
+        };
+        /**
+         * Drawn
+         * @description The curves of a run among others.
+         */
+        Drawn: {
+            /** Id */
+            id: string;
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+            /** Series */
+            series: {
+                [key: string]: [
+                    number,
+                    number
+                ][];
+            };
+            /** Whole */
+            whole: boolean;
         };
         /**
          * Edit
@@ -1685,6 +1829,19 @@ export interface components {
             text: string;
         };
         /**
+         * Notes
+         * @description What is to be noted of a run.
+         */
+        Notes: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Tags */
+            tags?: string[];
+        };
+        /**
          * Opened
          * @description The drawing of the neurons that a network or a capsule was opened to, or why that cannot be.
          */
@@ -2094,8 +2251,11 @@ export interface components {
         RuleOffer: {
             /** Parts */
             parts: string[][];
-            /** Rule */
-            rule: string;
+            /**
+             * Rule
+             * @enum {string}
+             */
+            rule: "variable" | "neuron" | "growth" | "convergence";
             /** Why */
             why: string;
         };
@@ -2124,24 +2284,42 @@ export interface components {
          * @description A run with its curves, thinned out to so many points as were asked for.
          */
         RunDetail: {
+            /** Best Epoch */
+            best_epoch: number;
+            /** Best Value */
+            best_value: number | null;
             /** Created */
             created: string;
+            /** Data */
+            data: string;
             /** Drawing */
             drawing: string | null;
+            /** Drawn */
+            drawn: string;
             /** Epoch */
             epoch: number;
             /** Epochs */
             epochs: number;
+            /** Finished */
+            finished: string;
             /** Id */
             id: string;
+            /** Left */
+            left: number | null;
+            /** Monitor */
+            monitor: string;
             /** Name */
             name: string;
+            /** Note */
+            note: string;
             /** Reason */
             reason: string;
             /** Recipe */
             recipe: {
                 [key: string]: unknown;
             };
+            /** Seconds */
+            seconds: number | null;
             /** Series */
             series: {
                 [key: string]: [
@@ -2149,12 +2327,20 @@ export interface components {
                     number
                 ][];
             };
+            /** Share */
+            share: number;
             /** State */
             state: string;
+            /** Step */
+            step: number;
             /** Summary */
             summary: {
                 [key: string]: unknown;
             } | null;
+            /** Tags */
+            tags: string[];
+            /** Throughput */
+            throughput: number | null;
             /** Values */
             values: {
                 [key: string]: number | null;
@@ -2165,22 +2351,48 @@ export interface components {
          * @description A run in short.
          */
         RunRow: {
+            /** Best Epoch */
+            best_epoch: number;
+            /** Best Value */
+            best_value: number | null;
             /** Created */
             created: string;
+            /** Data */
+            data: string;
             /** Drawing */
             drawing: string | null;
+            /** Drawn */
+            drawn: string;
             /** Epoch */
             epoch: number;
             /** Epochs */
             epochs: number;
+            /** Finished */
+            finished: string;
             /** Id */
             id: string;
+            /** Left */
+            left: number | null;
+            /** Monitor */
+            monitor: string;
             /** Name */
             name: string;
+            /** Note */
+            note: string;
             /** Reason */
             reason: string;
+            /** Seconds */
+            seconds: number | null;
+            /** Share */
+            share: number;
             /** State */
             state: string;
+            /** Step */
+            step: number;
+            /** Tags */
+            tags: string[];
+            /** Throughput */
+            throughput: number | null;
             /** Values */
             values: {
                 [key: string]: number | null;
@@ -2491,6 +2703,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Catalogue"];
+                };
+            };
+        };
+    };
+    show_curves_api_curves_get: {
+        parameters: {
+            query: {
+                runs: string;
+                points?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drawn"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
@@ -3429,6 +3673,7 @@ export interface operations {
         parameters: {
             query?: {
                 drawing?: string | null;
+                going?: boolean;
             };
             header?: never;
             path?: never;
@@ -3489,6 +3734,136 @@ export interface operations {
             };
         };
     };
+    open_again_api_runs__id__again_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrawingId"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    compare_runs_api_runs__id__compare_get: {
+        parameters: {
+            query: {
+                other: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_run_api_runs__id__delete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    note_run_api_runs__id__notes_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Notes"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     stop_run_api_runs__id__stop_post: {
         parameters: {
             query?: never;
@@ -3507,6 +3882,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    undelete_run_api_runs__id__undelete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Undelete"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Started"];
                 };
             };
             /** @description Validation Error */

@@ -2,7 +2,7 @@
 
 import type { components } from "./schema";
 
-type Schemas = components["schemas"];
+export type Schemas = components["schemas"];
 
 export type Json = Schemas["Json"];
 export type Value = Json;
@@ -95,6 +95,7 @@ export type Optimiser = Schemas["Kind"];
 export type RecipeFields = Schemas["RecipeFields"];
 export type RunRow = Schemas["RunRow"];
 export type RunDetail = Schemas["RunDetail"];
+export type Drawn = Schemas["Drawn"];
 export type HistoryRow = Schemas["Past"];
 export type Mathematics = Schemas["Mathematics"];
 export type Neurons = Schemas["Neurons"];

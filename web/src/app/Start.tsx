@@ -187,6 +187,9 @@ export function Start() {
         </span>
         <span className="crumbs">{workspace?.name}</span>
         <span className="grow" />
+        <a className="button" href="#/runs">
+          {word.runs}
+        </a>
         <button type="button" className="button" onClick={toggleTheme}>
           {theme === "dark" ? word.light : word.dark}
         </button>

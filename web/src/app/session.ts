@@ -94,6 +94,8 @@ export function closeDrawing(): void {
 /** Make an edit of what the canvas shows; inside a group it changes the group. */
 export function perform(edit: Edit | undefined): void {
   if (!edit?.patches.length || !live) return;
+  // Whoever goes on has read what was wrong before.
+  if (useStudio.getState().notice?.bad) useStudio.setState({ notice: null });
   const { drawing, levels } = useStudio.getState();
   const group = levels.at(-1)?.group;
   live.edit(group ? foldIntoGroup(drawing, group, edit) : edit);

@@ -1,7 +1,7 @@
 /** What the page shows: the mirror's drawing, the server's report, and the state of the hands and panels. */
 
 import { create } from "zustand";
-import type { Catalogue, Edit, Layout, Point, Report } from "../api/types";
+import type { Attributes, Catalogue, Edit, Layout, Point, Report } from "../api/types";
 import type { Theme } from "../glyphs/forms";
 import { type Drawing, EMPTY, inside, vertices } from "../model/drawing";
 import type { Status } from "../model/live";
@@ -22,6 +22,13 @@ export interface Notice {
   text: string;
   bad: boolean;
   action?: { label: string; run: () => void };
+}
+
+/** A run whose recipe the dock is to begin with. */
+export interface Again {
+  drawing: string;
+  run: string;
+  recipe: Attributes;
 }
 
 export interface StudioState {
@@ -54,6 +61,7 @@ export interface StudioState {
   canUndo: string | null;
   canRedo: string | null;
   guide: number | null;
+  again: Again | null;
   theme: Theme;
   language: Language;
 }
@@ -92,6 +100,7 @@ export const useStudio = create<StudioState>(() => ({
   canUndo: null,
   canRedo: null,
   guide: null,
+  again: null,
   theme: (stored("inkcap-theme") as Theme | null) ?? (prefersDark() ? "dark" : "light"),
   language: (stored("inkcap-language") as Language | null) ?? (navigator.language?.startsWith("zh") ? "zh" : "en"),
 }));

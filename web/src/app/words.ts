@@ -1,9 +1,11 @@
 /** Words of the studio in English and Chinese; a key that is missing in one language is a type error. */
 
+import { runsChinese, runsEnglish } from "../runs/words";
 import { theoryChinese, theoryEnglish } from "../theory/words";
 
 const english = {
   ...theoryEnglish,
+  ...runsEnglish,
   newDrawing: "New drawing",
   newDrawingHint: "An empty sheet of paper",
   guided: "Your first drawing",
@@ -151,6 +153,7 @@ export type Word = keyof typeof english;
 
 const chinese: Record<Word, string> = {
   ...theoryChinese,
+  ...runsChinese,
   newDrawing: "新建绘图",
   newDrawingHint: "一张空白的纸",
   guided: "第一幅绘图",

@@ -11,7 +11,7 @@ import { type Chosen, OwnData } from "./OwnData";
 
 const FIRST = ["epochs", "batch", "seed"];
 const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
-const GOING = ["running", "starting", "started", "queued", "pending"];
+const GOING = ["running", "created"];
 const isGoing = (run: { state?: string | undefined } | null | undefined) => GOING.includes(run?.state ?? "");
 
 /** A recipe's field in the form of an attribute, for those that are one value. */
@@ -63,18 +63,34 @@ interface FormProps {
 }
 
 const OWN = "\u0000own";
+const UNSAID = ["format", "version"];
+
+interface Method {
+  kind?: string;
+  rate?: number;
+  options?: Attributes;
+}
 
 function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
   const well = useStudio((s) => s.report?.well_formed ?? false);
   const [chosen, setChosen] = useState("");
   const [recipe, setRecipe] = useState<Attributes>({});
-  const [optimiser, setOptimiser] = useState<{ kind?: string; rate?: number }>({});
+  const [optimiser, setOptimiser] = useState<Method>({});
+  const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
   useEffect(() => {
     if (own) setChosen(own.name);
   }, [own]);
+  useEffect(() => {
+    if (!again || !fields) return;
+    const { optimiser: method, data: set } = again.recipe as { optimiser?: Method; data?: { name?: string } };
+    const own = fields.recipe.filter((field) => asAttribute(field) && again.recipe[field.name] !== undefined);
+    setRecipe(Object.fromEntries(own.map((field) => [field.name, again.recipe[field.name] ?? null])));
+    setOptimiser(method ?? {});
+    setChosen(set?.name ?? "");
+  }, [again, fields]);
   const usual = data.find((one) => one.name === "digits")?.name ?? data[0]?.name ?? "";
   const shown = (list: RecipeField[]) =>
     list.flatMap((field) => {
@@ -89,11 +105,19 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const rest = shown(all.filter((field) => !first.includes(field)));
   const method = fields?.optimisers.find((one) => one.name === (optimiser.kind ?? "adam")) ?? fields?.optimisers[0];
   const start = () => {
-    const { kind = method?.name, rate = method?.rate } = optimiser;
+    const { kind = method?.name, rate = method?.rate, options: details } = optimiser;
     const changed = Object.keys(optimiser).length > 0 && kind !== undefined && rate !== undefined;
     const name = chosen || usual;
     const options = own?.name === name ? own.options : {};
-    onStart({ name, options }, changed ? { ...recipe, optimiser: { kind, rate } } : recipe);
+    // What the form does not show comes from the run that is trained again: its losses, its schedule, how data are read.
+    const shown = new Set([...all.filter(asAttribute).map((field) => field.name), "optimiser", "data", ...UNSAID]);
+    const rest = Object.fromEntries(Object.entries(again?.recipe ?? {}).filter(([key]) => !shown.has(key)));
+    const before = again?.recipe.data as Chosen | undefined;
+    const base = { ...rest, ...recipe };
+    onStart(
+      before?.name === name && own?.name !== name ? before : { name, options },
+      changed ? { ...base, optimiser: { kind, rate, ...(details ? { options: details } : {}) } } : base,
+    );
   };
   return (
     <form
@@ -103,6 +127,23 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
         start();
       }}
     >
+      {again && (
+        <p className="again">
+          {word.againAs} <b>{again.run}</b>
+          <button
+            type="button"
+            aria-label={word.againForget}
+            title={word.againForget}
+            onClick={() => {
+              useStudio.setState({ again: null });
+              setRecipe({});
+              setOptimiser({});
+            }}
+          >
+            ×
+          </button>
+        </p>
+      )}
       <div className="field wide">
         <label htmlFor="data">{word.data}</label>
         <select
@@ -117,7 +158,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
               {one.shape ? ` · ${shapeText(one)}` : ""}
             </option>
           ))}
-          {own && !data.some((one) => one.name === own.name) && <option value={own.name}>{own.name}</option>}
+          {chosen && !data.some((one) => one.name === chosen) && <option value={chosen}>{chosen}</option>}
           <option value={OWN}>{word.ownData} …</option>
         </select>
       </div>
@@ -251,7 +292,10 @@ export function Dock() {
         )}
       </div>
       <div className="runs">
-        <h3>{word.runs}</h3>
+        <h3>
+          {word.runs}
+          <a href="#/runs">{word.allRuns}</a>
+        </h3>
         {runs.map((run) => (
           <button
             type="button"

@@ -2,37 +2,36 @@ import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import type { Attribute, Value } from "../api/types";
 import { focusCanvas } from "../app/actions";
 import { useStudio } from "../app/store";
+import { isExpression, wrongValue } from "../model/values";
 
 export const showValue = (value: Value | undefined): string => {
   if (value === null || value === undefined) return "";
   return Array.isArray(value) ? value.join("×") : String(value);
 };
 
-export const isExpression = (value: unknown): boolean => typeof value === "string" && value.startsWith("=");
-
-/** Read what was typed for an attribute; undefined is no value of its kind. */
-export function readField(attribute: Attribute, text: string): Value | undefined {
+/** Read what was typed for an attribute; what is no value of its kind stays a text. */
+export function readField(attribute: Attribute, text: string): Value {
   const trimmed = text.trim();
   if (!trimmed) return null;
   // Inside of a group any attribute may be an expression over the group's arguments.
   if (isExpression(trimmed)) return trimmed;
   const numbers = () => {
-    const list = trimmed.split(/[\s,x×·]+/).map(Number);
-    return list.some(Number.isNaN) ? undefined : list;
+    const list = trimmed.split(/[\s,x×·]+/);
+    return list.every((one) => one && !Number.isNaN(Number(one))) ? list.map(Number) : null;
   };
   switch (attribute.kind) {
     case "size":
     case "number": {
       const number = Number(trimmed.replace(/\s/g, ""));
-      return Number.isNaN(number) ? undefined : number;
+      return Number.isNaN(number) ? trimmed : number;
     }
     case "axes": {
       const list = numbers();
-      return list?.length === 1 ? list[0] : list;
+      return list?.length === 1 ? (list[0] ?? trimmed) : (list ?? trimmed);
     }
     case "shape":
     case "list":
-      return numbers();
+      return numbers() ?? trimmed;
     default:
       return trimmed;
   }
@@ -120,21 +119,23 @@ function Picked({
 function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
   const given = showValue(value);
   const [text, setText] = useState(given);
-  const [bad, setBad] = useState(false);
+  const [wrong, setWrong] = useState("");
   useEffect(() => {
     setText(given);
-    setBad(false);
+    setWrong("");
   }, [given]);
   const commit = () => {
-    if (text === given) return;
+    if (text === given) return setWrong("");
     const read = readField(attribute, text);
-    setBad(read === undefined);
-    if (read !== undefined) onChange(read);
+    const problem = wrongValue(attribute, read, useStudio.getState().language);
+    setWrong(problem);
+    if (!problem) onChange(read);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key === "Enter") commit();
     else if (event.key === "Escape") {
       setText(given);
+      setWrong("");
       focusCanvas([...useStudio.getState().selection][0]);
     } else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && attribute.kind === "size" && Number(text)) {
       event.preventDefault();
@@ -149,16 +150,25 @@ function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & {
     <input
       id={id}
       data-attribute={attribute.name}
-      className={`${given ? "" : "inferred"} ${bad ? "bad" : ""}`}
+      className={`${given ? "" : "inferred"} ${wrong ? "bad" : ""}`}
       value={text}
       placeholder={hint || (attribute.required ? "?" : "")}
       inputMode={attribute.kind === "text" ? "text" : "decimal"}
-      aria-invalid={bad}
+      aria-invalid={wrong !== ""}
       onChange={(event) => setText(event.target.value)}
       onBlur={commit}
       onKeyDown={onKeyDown}
     />
   );
+  if (wrong)
+    return (
+      <>
+        {input}
+        <small className="wrong" role="alert">
+          {wrong}
+        </small>
+      </>
+    );
   if (!computed) return input;
   return (
     <span className="computed">

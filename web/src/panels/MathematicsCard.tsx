@@ -31,9 +31,12 @@ export function MathematicsCard({ id, item: inner, short }: { id: string; item: 
   }, [id, item, report]);
   if (why) return short ?? <p className="soft">{why}</p>;
   if (!found) return short ?? null;
-  const lines = (short ? [found.U, found.Y] : [found.U, found.Y, found.delta, found.update]).filter(
-    (one): one is string => Boolean(one),
+  // What a connection adds to U says already what it computes.
+  const brief = report && item in report.structures.connections ? [found.U] : [found.U, found.Y];
+  const lines = (short ? brief : [found.U, found.Y, found.delta, found.update]).filter((one): one is string =>
+    Boolean(one),
   );
+  if (!lines.length) return short ?? null;
   return (
     <div className="formulas">
       {lines.map((tex) => (

@@ -8,6 +8,7 @@ import { capsuleTitle } from "../canvas/VertexNode";
 import { SmallGlyph, SmallSign } from "../glyphs/Glyphs";
 import { connectionSymbol, giver, proposals } from "../model/compose";
 import { isUse, type Vertex, vertices } from "../model/drawing";
+import { wrongAmong } from "../model/values";
 import { type FaceItem, facesOf, readTyped, score, withSizes } from "./faces";
 
 const MOST_CHOICES = 60;
@@ -19,6 +20,8 @@ interface Choice {
   face?: FaceItem;
   vertex?: Vertex;
   sign?: string;
+  /** What is wrong with the attributes that were typed behind its name. */
+  wrong?: string;
   run: () => void;
 }
 
@@ -40,13 +43,19 @@ function additions(state: StudioState, quick: QuickAdd, text: string): Choice[] 
     .sort((a, b) => b.score - a.score);
   const choices = found.map(({ face }): Choice => {
     const sign = quick.after ? signFor(catalogue, state, quick.after, face) : undefined;
+    const declared = [
+      ...(face.symbol.faces[String(face.rank)]?.attributes ?? []),
+      ...(sign ? (connectionSymbol(catalogue, sign)?.attributes ?? []) : []),
+    ];
+    const stated = withSizes(face, typed);
     return {
       key: face.key,
       title: face.title,
       hint: (sign && connectionSymbol(catalogue, sign)?.title) || face.symbol.tooltip,
       face,
       ...(sign ? { sign } : {}),
-      run: () => add(face, quick.at, quick.after, withSizes(face, typed)),
+      wrong: wrongAmong(declared, stated, state.language),
+      run: () => add(face, quick.at, quick.after, stated),
     };
   });
   for (const group of scene.group.keys())
@@ -131,6 +140,7 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
   const state = useStudio();
   const [text, setText] = useState("");
   const [index, setIndex] = useState(0);
+  const [wrong, setWrong] = useState("");
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const word = words(state.language);
@@ -150,6 +160,8 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
   };
   const choose = (choice: Choice | undefined) => {
     if (!choice) return;
+    setWrong(choice.wrong ?? "");
+    if (choice.wrong) return;
     close(false);
     choice.run();
   };
@@ -186,6 +198,7 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
           onChange={(event) => {
             setText(event.target.value);
             setIndex(0);
+            setWrong("");
           }}
         />
         <div className="quick-list" id="quick-list" role="listbox" aria-label={title} ref={list}>
@@ -210,6 +223,11 @@ function OpenBox({ quick }: { quick: QuickAdd }) {
           ))}
           {!choices.length && <p>{word.nothingFound}</p>}
         </div>
+        {wrong && (
+          <p className="wrong" role="alert">
+            {wrong}
+          </p>
+        )}
         {quick.mode === "add" && <footer>2D-ReLU kernels=32 kernel=5 · 2D-data 28x28x1</footer>}
       </div>
     </>

@@ -184,6 +184,9 @@ export function TopBar() {
       </button>
       <ExportMenu />
       <MoreMenu />
+      <a className="button" href="#/runs">
+        {word.runs}
+      </a>
       <button type="button" className="button primary" aria-pressed={dock} onClick={toggleDock}>
         ▶ {word.train}
       </button>

@@ -14,7 +14,7 @@ import { leave, useTheory } from "./mode";
 
 const VIEWS: readonly View[] = ["before", "both", "after"];
 
-function Total({ name, values: [before, after] }: { name: string; values: [number, number] }) {
+export function Total({ name, values: [before, after] }: { name: string; values: [number, number] }) {
   return (
     <tr>
       <th>{name}</th>
@@ -34,7 +34,7 @@ function Total({ name, values: [before, after] }: { name: string; values: [numbe
 /** Fields have the names of the drawing file; only what the checks find has a word of the page. */
 const nameOf = (name: string, word: ReturnType<typeof words>) => (name === "structure" ? word.structure : name);
 
-function Details({ difference }: { difference: Difference }) {
+export function Details({ difference }: { difference: Difference }) {
   const word = words(useStudio((s) => s.language));
   return (
     <table className="facts">

@@ -1,36 +1,14 @@
 /** What the server says of derivations, rules, walks, enumerations and comparisons. */
 
 import { request } from "../api/client";
-import type { DrawingFile, Layout, Value } from "../api/types";
+import type { Schemas, Value } from "../api/types";
 
-export type Rule = "variable" | "neuron" | "growth" | "convergence";
-
-export interface DerivationStep {
-  rule: Rule;
-  vertices: string[];
-  edges: [string, string][];
-  parts: string[][];
-  text: string;
-}
-
-export interface Derivation {
-  steps: DerivationStep[];
-  counts: Partial<Record<Rule, number>>;
-  refused: string;
-}
-
-export interface Offer {
-  rule: Rule;
-  parts: string[][];
-  /** What forbids the rule; empty where nothing does. */
-  why: string;
-}
-
-export interface Offers {
-  offers: Offer[];
-  refused: string;
-  functions: string[];
-}
+export type Derivation = Schemas["Derivation"];
+export type DerivationStep = Schemas["DerivationStep"];
+export type Rule = DerivationStep["rule"];
+/** What a rule could be applied to; ``why`` says what forbids it, and is empty where nothing does. */
+export type Offer = Schemas["RuleOffer"];
+export type Offers = Schemas["RuleOffers"];
 
 /** A tensor: all its numbers where they are few, else a strip of its extremes. */
 export interface Tensor {
@@ -61,44 +39,11 @@ export interface Walk {
   targets: Record<string, Tensor>;
 }
 
-export interface ListedNetwork {
-  inputs: string[];
-  neurons: string[];
-  edges: [string, string][];
-  svg: string;
-}
-
-export interface Enumeration {
-  count: number;
-  start: number;
-  networks: ListedNetwork[];
-  refused: string;
-}
-
-export interface Thing {
-  id: string;
-  kind: string;
-  record: Record<string, Value>;
-}
-
-export interface Changed {
-  id: string;
-  kind: string;
-  before: Record<string, Value>;
-  after: Record<string, Value>;
-}
-
-export interface Comparison {
-  added: Thing[];
-  removed: Thing[];
-  changed: Changed[];
-  parameters: [number, number];
-  multiply_adds: [number, number];
-  before: DrawingFile;
-  after: DrawingFile;
-  layout: Layout;
-  structures: Record<string, [string, string]>;
-}
+export type ListedNetwork = Schemas["ListedNetwork"];
+export type Enumeration = Schemas["Enumeration"];
+export type Thing = Schemas["Thing"];
+export type Changed = Schemas["Changed"];
+export type Comparison = Schemas["Comparison"];
 
 export type Numbers = Record<string, Value>;
 

@@ -2,7 +2,7 @@
 
 import type { Connection, Point, Value } from "../api/types";
 import { type Drawing, fromFile, isUse, type Vertex, vertices } from "../model/drawing";
-import type { Comparison } from "./api";
+import type { Comparison, Thing } from "./api";
 
 export type Kind = "added" | "removed" | "changed" | "follows" | "same";
 export type View = "before" | "both" | "after";
@@ -174,8 +174,8 @@ function listed(comparison: Comparison, before: Drawing, after: Drawing): Differ
 }
 
 /** The record without what its place in the list tells already. */
-function bare({ id: _, ...rest }: Record<string, Value>): Record<string, Value> {
+function bare({ id: _, ...rest }: Thing["record"]): Record<string, Value> {
   return Object.fromEntries(
     Object.entries(rest).filter(([name]) => !["capsules", "connections", "uses"].includes(name)),
-  );
+  ) as Record<string, Value>;
 }

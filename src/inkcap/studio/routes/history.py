@@ -17,6 +17,7 @@ from inkcap.studio.live import Live, document_of
 from inkcap.studio.models import Changed, Comparison, Past, Restore, Restored, State, Thing
 from inkcap.studio.record_shapes import DrawingFile
 from inkcap.studio.reports import Items, items_of
+from inkcap.studio.shapes import Layout
 
 router = APIRouter(prefix="/api/drawings/{id}")
 MEANT = ("meta", "capsule", "connection", "group", "use", "note", "plain")
@@ -87,11 +88,11 @@ def comparison_of(before: Drawing, after: Drawing) -> Comparison:
         added=added,
         removed=removed,
         changed=changed,
-        parameters=[one.parameters, other.parameters],
-        multiply_adds=[one.multiply_adds, other.multiply_adds],
-        before=document_of(before),
-        after=document_of(after),
-        layout=_layout(before, after),
+        parameters=(one.parameters, other.parameters),
+        multiply_adds=(one.multiply_adds, other.multiply_adds),
+        before=cast("DrawingFile", document_of(before)),
+        after=cast("DrawingFile", document_of(after)),
+        layout=cast("Layout", _layout(before, after)),
         structures=_structures(one, other),
     )
 
@@ -113,9 +114,8 @@ def _layout(before: Drawing, after: Drawing) -> dict[str, Any]:
     except InkcapError:
         # Records that do not go together have no common layout: the ghosts find their places in the page.
         both = after
-    found = layout_of(both)
     stated = {id: [place.x, place.y] for id, place in both.positions.items()}
-    return {"positions": {**found["positions"], **stated}, "bends": found["bends"]}
+    return {"positions": {**layout_of(both)["positions"], **stated}}
 
 
 def _structures(one: Report, other: Report) -> dict[str, tuple[str, str]]:

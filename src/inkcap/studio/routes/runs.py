@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import TypeAdapter
 
-from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, DataSpec, Recipe, declared_fields
+from inkcap.drawing import from_text
+from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, DataSpec, Recipe, RunFolder, declared_fields, recipe_to_json
 from inkcap.recipes.fields import Field
 from inkcap.recipes.kinds import Kind as RecipeKind
+from inkcap.recipes.layout import METRICS
 from inkcap.studio import trainings
-from inkcap.studio.hub import HubOf
+from inkcap.studio.hub import Hub, HubOf, NotThere
 from inkcap.studio.models import (
+    Comparison,
     DataPreview,
     DataSet,
+    DrawingId,
     Empty,
     Kind,
     PreviewRequest,
     RecipeField,
     RecipeFields,
-    RunDetail,
-    RunRow,
-    Started,
-    TrainRequest,
+    Undelete,
+    Undo,
     Uploaded,
 )
 from inkcap.studio.record_shapes import Json
+from inkcap.studio.routes.history import comparison_of
+from inkcap.studio.routes.workspace import add_drawing
+from inkcap.studio.run_list import GOING, run_id
+from inkcap.studio.run_models import Drawn, Notes, RunDetail, RunRow, Started, TrainRequest
+from inkcap.studio.run_notes import write_notes
+from inkcap.studio.run_trash import bring_back, put_away
 from inkcap.studio.uploads import check_inside, own_data, receive
 
 router = APIRouter(prefix="/api")
+Points = Annotated[int, Query(ge=10, le=10_000)]
+MOST_DRAWN = 24
+ROWS = TypeAdapter(list[RunRow])
+PATIENCE = 2.0
+"""Seconds that are read in the log of one run that is looked at alone."""
+GONE = "There is no such run in this workspace."
 
 
 @router.get("/data")
@@ -121,20 +138,93 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     return Started(run=await trainings.start(hub, id, drawing, asked.data, asked.recipe))
 
 
-@router.get("/runs")
-def list_runs(hub: HubOf, drawing: str | None = None) -> list[RunRow]:
-    """List the runs of the workspace, or those of a drawing, the newest first."""
-    return trainings.rows(hub, drawing)
+@router.get("/runs", response_model=list[RunRow])
+def list_runs(hub: HubOf, drawing: str | None = None, going: bool = False) -> Response:
+    """List the runs of the workspace, those of a drawing, or those that go on, the newest first."""
+    # As they are: a thousand rows are not checked once more on their way out.
+    return Response(ROWS.dump_json(hub.runs.rows(drawing, going=going)), media_type="application/json")
 
 
 @router.get("/runs/{id}")
-def show_run(hub: HubOf, id: str, points: Annotated[int, Query(ge=10, le=10_000)] = 500) -> RunDetail:
+def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
     """Give a run with its curves."""
-    return trainings.detail(hub, trainings.find(hub, id), points)
+    path = _found(hub, id)
+    row = hub.runs.row(path.name)
+    if row is None:
+        raise NotThere(GONE)
+    run = RunFolder.open(path)
+    series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
+    recipe = recipe_to_json(run.recipe()) if run.record.state != "created" else {}
+    return RunDetail(**row.model_dump(), recipe=recipe, summary=dict(run.summary()) or None, series=series)
+
+
+@router.get("/curves")
+def show_curves(hub: HubOf, runs: Annotated[str, Query(max_length=1_000)], points: Points = 500) -> list[Drawn]:
+    """Give the curves of some runs, their ids parted by commas, to be laid over each other."""
+    ids = list(dict.fromkeys(runs.split(",")))
+    if len(ids) > MOST_DRAWN:
+        raise trainings.TrainingError(f"{len(ids)} runs are too many for one picture: choose {MOST_DRAWN} at most")
+    return hub.runs.draw({id: _found(hub, id) for id in ids}, points)
+
+
+@router.get("/runs/{id}/compare")
+async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
+    """Tell what is different between the drawings of two runs, by meaning."""
+
+    def compared() -> Comparison:
+        before, after = (from_text(RunFolder.open(_found(hub, one)).drawing_text()) for one in (id, other))
+        return comparison_of(before, after)
+
+    return await asyncio.to_thread(compared)
 
 
 @router.post("/runs/{id}/stop")
 def stop_run(hub: HubOf, id: str) -> Empty:
     """Stop a run; what it has learnt is kept."""
-    trainings.stop(trainings.find(hub, id))
+    trainings.stop(RunFolder.open(_found(hub, id)))
     return Empty()
+
+
+@router.post("/runs/{id}/notes")
+def note_run(hub: HubOf, id: str, asked: Notes) -> Empty:
+    """Keep a note and tags with a run."""
+    write_notes(_found(hub, id), asked.note, asked.tags)
+    return Empty()
+
+
+@router.post("/runs/{id}/delete")
+def delete_run(hub: HubOf, id: str) -> Undo:
+    """Delete a run that has ended; the answer takes it back."""
+    path = _found(hub, id)
+    row = hub.runs.row(path.name)
+    if row is not None and row.state in GOING:
+        raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
+    token = put_away(hub, path)
+    hub.runs.curves.forget(path / METRICS)
+    return Undo(undo=token)
+
+
+@router.post("/runs/{id}/undelete")
+def undelete_run(hub: HubOf, id: str, asked: Undelete) -> Started:
+    """Take the deletion of a run back; the run has another id where its name was given away meanwhile."""
+    return Started(run=run_id(bring_back(hub, asked.undo)))
+
+
+@router.post("/runs/{id}/again")
+def open_again(hub: HubOf, id: str) -> DrawingId:
+    """Find the drawing that a run was started from; where it has gone, it is made again from the run's own copy."""
+    path = _found(hub, id)
+    started = hub.store.runs().get(path.name)
+    if started and hub.store.row(started) is not None:
+        return DrawingId(id=started)
+    drawing = from_text(RunFolder.open(path).drawing_text())
+    made = add_drawing(hub, drawing, drawing.name)
+    hub.store.note_run(path.name, made)
+    return DrawingId(id=made)
+
+
+def _found(hub: Hub, id: str) -> Path:
+    path = hub.runs.path(id)
+    if path is None:
+        raise NotThere(GONE)
+    return path

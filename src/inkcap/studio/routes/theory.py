@@ -64,13 +64,13 @@ def _derivation(drawing: Drawing) -> Derivation:
         DerivationStep(
             rule=step.rule,
             vertices=[step.vertex],
-            edges=[[back, step.vertex] for back in step.entering],
+            edges=[(back, step.vertex) for back in step.entering],
             parts=[list(part) for part in step.parts],
             text=step.text(12),
         )
         for step in found
     ]
-    return Derivation(steps=steps, counts={str(rule): times for rule, times in found.counts().items()})
+    return Derivation(steps=steps, counts=dict(found.counts()))
 
 
 @router.post("/drawings/{id}/rules")

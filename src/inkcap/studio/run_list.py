@@ -1,0 +1,306 @@
+"""The list of runs: what each says in short, read again only where its files have changed.
+
+Of a run that has ended its summary tells everything; of one that goes on, or was killed, the end of its log does.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import math
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from inkcap.recipes import MetricRecord, RunFolder, RunFolderError, layout
+from inkcap.recipes.runfolder import KILLED
+from inkcap.studio.curves import Curves, Series, last_records
+from inkcap.studio.run_models import Drawn, RunRow
+from inkcap.studio.run_notes import NOTES, read_notes
+from inkcap.studio.store import Store
+
+GOING = ("created", "running")
+BEST_PATIENCE = 0.03
+"""Seconds that a list reads in the logs of runs without a summary, to find their best values."""
+DRAW_PATIENCE = 0.2
+"""Seconds that are read in logs for one answer with curves."""
+RESUMES = "resumes.json"
+"""A run that has this file was taken up again: its age says nothing about its speed."""
+LOOKS = 30
+MOST_BYTES = 2**20
+"""Larger is no file of a run that the list reads."""
+Stamp = tuple[int, int] | None
+
+
+def run_id(folder: str) -> str:
+    """Give the id under which the API knows a run."""
+    return hashlib.sha256(folder.encode()).hexdigest()[:16]
+
+
+@dataclass
+class _Known:
+    """What was read of a run, and the states that its files had then."""
+
+    run: RunFolder | None = None
+    problem: str = ""
+    recipe: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    summary: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stamps: tuple[Stamp, Stamp] = (None, None)
+    notes: tuple[Stamp, str, list[str]] = (None, "", [])
+    log: tuple[Stamp, MetricRecord | None, MetricRecord | None] = (None, None, None)
+    looks: deque[tuple[float, int]] = field(default_factory=lambda: deque[tuple[float, int]](maxlen=LOOKS))
+    """When the log had reached which step, of a run that goes on."""
+
+
+class RunList:
+    """The runs of a workspace."""
+
+    def __init__(self, workspace: Path, store: Store) -> None:
+        """Know nothing of them yet."""
+        self.folder = workspace / layout.RUNS
+        self.curves = Curves()
+        self._store = store
+        self._known: dict[str, _Known] = {}
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Give the names of the runs' folders."""
+        try:
+            with os.scandir(self.folder) as entries:
+                return [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+        except OSError:
+            return []
+
+    def path(self, id: str) -> Path | None:
+        """Find a run's folder by the API's id."""
+        return next((self.folder / name for name in self.names() if run_id(name) == id), None)
+
+    def rows(self, drawing: str | None = None, *, going: bool = False) -> list[RunRow]:
+        """List the runs, the newest first: all, those of one drawing, or those that go on."""
+        started, names = self._store.runs(), self.names()
+        deadline = time.monotonic() + BEST_PATIENCE
+        with self._lock:
+            for gone in self._known.keys() - set(names):
+                del self._known[gone]
+            wanted = [name for name in names if drawing is None or started.get(name) == drawing]
+            rows = [self._row(name, started.get(name) or None, deadline, going=going) for name in wanted]
+        return sorted((row for row in rows if row), key=lambda row: (row.created, row.name), reverse=True)
+
+    def row(self, name: str) -> RunRow | None:
+        """Tell of one run."""
+        with self._lock:
+            return self._row(name, self._store.runs().get(name) or None, time.monotonic() + BEST_PATIENCE)
+
+    def draw(self, paths: Mapping[str, Path], points: int, patience: float = DRAW_PATIENCE) -> list[Drawn]:
+        """Give the curves of some runs by their ids, within a moment; those that take longer are sampled for now."""
+        deadline = time.monotonic() + patience
+        drawn: list[Drawn] = []
+        for id, path in paths.items():
+            series, whole = self.series(path, points, deadline)
+            recipe = _object(path / layout.RECIPE)
+            drawn.append(Drawn(id=id, whole=whole, recipe=dict(recipe), series=series))
+        return drawn
+
+    def series(self, path: Path, points: int, deadline: float) -> tuple[Series, bool]:
+        """Give the curves of a run, and whether they are of all of its log."""
+        log = path / layout.METRICS
+        curves, whole = self.curves.read(log, deadline)
+        return (curves.series(points), True) if whole else (self.curves.sample(log), False)
+
+    # One run -------------------------------------------------------------------------------------------------
+
+    def _row(self, name: str, drawing: str | None, deadline: float, *, going: bool = False) -> RunRow | None:
+        known = self._known.setdefault(name, _Known())
+        path = f"{self.folder}{os.sep}{name}{os.sep}"
+        self._look(known, path)
+        if going and (known.run is None or known.run.record.state not in GOING):
+            return None
+        stamp = _stamp(path + NOTES)
+        if stamp != known.notes[0]:
+            known.notes = (stamp, *read_notes(Path(path)))
+        told = _damaged(name, known) if known.run is None else self._told(known, known.run, path, deadline)
+        _, note, tags = known.notes
+        return RunRow(id=run_id(name), name=name, drawing=drawing, note=note, tags=tags, **told)
+
+    def _look(self, known: _Known, path: str) -> None:
+        stamps = (_stamp(path + layout.RUN), _stamp(path + layout.SUMMARY))
+        alive = known.run is not None and known.run.record.state in GOING
+        # One that goes on may be killed at any time, and its file does not say so.
+        if known.stamps == stamps and stamps[0] is not None and not alive:
+            return
+        try:
+            known.run, known.problem = _opened(path, ended=stamps[1] is not None), ""
+        except RunFolderError as problem:
+            known.run, known.problem = None, str(problem)
+        if known.stamps != stamps or not known.recipe:
+            known.recipe, known.summary = _object(path + layout.RECIPE), _object(path + layout.SUMMARY)
+        known.stamps = stamps
+
+    def _told(self, known: _Known, run: RunFolder, path: str, deadline: float) -> dict[str, Any]:
+        record, summary = run.record, known.summary
+        epochs = _whole(known.recipe.get("epochs"))
+        common: dict[str, Any] = {
+            "drawn": record.drawing,
+            "data": _data_of(known.recipe),
+            "state": record.state,
+            "reason": record.reason,
+            "created": record.created,
+            "finished": record.finished,
+            "epochs": epochs,
+            "throughput": None,
+            "left": None,
+        }
+        # A summary of a run that was taken up again is an old one.
+        if record.state in layout.ENDED and record.reason != KILLED and summary:
+            values = _numbers(summary.get("values"))
+            done = _whole(summary.get("epochs"))
+            return common | {
+                "seconds": _number(summary.get("seconds")),
+                "epoch": done,
+                "step": _whole(summary.get("steps")),
+                "share": 1.0 if record.state == "finished" else _share(done, epochs),
+                "values": values,
+                "monitor": _monitor(summary.get("monitor"), values),
+                "best_epoch": _whole(summary.get("best_epoch")),
+                "best_value": _number(summary.get("best_value")),
+            }
+        return common | self._under_way(known, run, path, deadline)
+
+    def _under_way(self, known: _Known, run: RunFolder, path: str, deadline: float) -> dict[str, Any]:
+        """Tell how far a run without a summary has come, by the end of its log."""
+        log = Path(path + layout.METRICS)
+        stamp = _stamp(str(log))
+        if stamp != known.log[0]:
+            known.log = (stamp, *last_records(log))
+        _, last, epoch = known.log
+        written = stamp[0] / 1e9 if stamp else time.time()
+        step, done = (last.step if last else 0), (epoch.epoch if epoch else 0)
+        epochs, batch = _whole(known.recipe.get("epochs")), _whole(known.recipe.get("batch"))
+        each = epoch.step / epoch.epoch if epoch and epoch.epoch else _steps_of_data(run, batch)
+        values = {name: _number(value) for name, value in epoch.values.items()} if epoch else {}
+        monitor = _monitor(known.recipe.get("monitor"), values)
+        best = self.curves.read(log, deadline)[0].best(monitor, monitor.endswith("accuracy")) if epoch else None
+        alive = run.record.state in GOING
+        speed = self._speed(known, path, written, step) if alive else None
+        begun = _time(run.record.created)
+        until = time.time() if alive else written
+        return {
+            "seconds": max(until - begun, 0.0) if begun else None,
+            "epoch": done,
+            "step": step,
+            "share": _share(step, epochs * each),
+            "values": values,
+            "monitor": monitor,
+            "best_epoch": round(best[0] / each) if best and each else 0,
+            "best_value": best[1] if best else None,
+            "throughput": speed * batch if speed else None,
+            "left": max(epochs * each - step, 0.0) / speed if speed and each else None,
+        }
+
+    def _speed(self, known: _Known, path: str, written: float, step: int) -> float | None:
+        """Give the steps a second: between the looks of the last while, or since the run began to train."""
+        looks = known.looks
+        if looks and step < looks[-1][1]:
+            looks.clear()
+        if not looks or step > looks[-1][1]:
+            looks.append((written, step))
+        (first, start), (last, end) = looks[0], looks[-1]
+        if last - first >= 1.0:
+            return (end - start) / (last - first)
+        # The run's file was written for the last time just before its first step.
+        begun = known.stamps[0]
+        if begun is None or not step or os.path.exists(path + RESUMES):
+            return None
+        return step / max(written - begun[0] / 1e9, 1e-3)
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size)
+
+
+def _opened(path: str, *, ended: bool) -> RunFolder:
+    """Open a run; one whose summary is there, the last of its files, had all the others, which are not looked for."""
+    if ended:
+        given = _object(path + layout.RUN)
+        names = layout.RunRecord.__dataclass_fields__
+        # A record that is plainly well formed is taken as it is; any other is for the run's own checks to judge.
+        if given.get("state") in layout.ENDED and set(given) == {"format", "version", *names}:
+            values = {name: given[name] for name in names}
+            plain = all(isinstance(value, str) or name == "pid" for name, value in values.items())
+            if plain and (given["format"], given["version"]) == (layout.FORMAT, layout.VERSION):
+                return RunFolder(Path(path), layout.RunRecord(**values))
+    return RunFolder.open(path)
+
+
+def _object(path: Path | str) -> Mapping[str, Any]:
+    """Read a file of a run as it is: one that cannot be read says nothing, and the run's own checks tell why."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            found: object = json.loads(os.read(file, min(os.fstat(file).st_size, MOST_BYTES)))
+        finally:
+            os.close(file)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _damaged(name: str, known: _Known) -> dict[str, Any]:
+    return {
+        **{"drawn": name, "data": _data_of(known.recipe), "state": "damaged", "reason": known.problem},
+        **{"created": "", "finished": "", "seconds": None, "epoch": 0, "epochs": 0, "step": 0, "share": 0.0},
+        **{"values": {}, "monitor": "", "best_epoch": 0, "best_value": None, "throughput": None, "left": None},
+    }
+
+
+def _data_of(recipe: Mapping[str, Any]) -> str:
+    data: object = recipe.get("data")
+    name = cast("dict[str, Any]", data).get("name") if isinstance(data, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _steps_of_data(run: RunFolder, batch: int) -> float:
+    """Give the steps of an epoch by the size of the training part, before the first one is over."""
+    split: object = _object(run.path / layout.DATA).get("split")
+    samples = _whole(cast("dict[str, Any]", split).get("training_samples")) if isinstance(split, dict) else 0
+    return math.ceil(samples / batch) if batch else 0
+
+
+def _monitor(name: object, values: Mapping[str, object]) -> str:
+    """Give the full name of the value that decides what is better."""
+    plain = name if isinstance(name, str) and name not in ("", "auto") else "loss"
+    return f"val_{plain}" if f"val_{plain}" in values else plain
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _numbers(values: object) -> dict[str, float | None]:
+    found = cast("dict[str, object]", values) if isinstance(values, dict) else {}
+    return {name: _number(value) for name, value in found.items()}
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _share(part: float, whole: float) -> float:
+    return min(part / whole, 1.0) if whole else 0.0
+
+
+def _time(text: str) -> float:
+    try:
+        return datetime.datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

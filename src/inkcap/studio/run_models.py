@@ -1,0 +1,82 @@
+"""What is told of runs, and asked about them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from inkcap.studio.models import Asked, Json, Told
+from inkcap.studio.run_notes import LONGEST_NOTE, LONGEST_TAG, MOST_TAGS
+
+
+class TrainRequest(Asked):
+    """Train a drawing: the data by name or with their options, and the parts of a recipe that are not as usual."""
+
+    data: str | Json
+    recipe: Json = Field(default_factory=dict[str, Any])
+
+
+class Started(Told):
+    """A run that has begun."""
+
+    run: str
+
+
+class RunRow(Told):
+    """A run in short."""
+
+    id: str
+    name: str
+    drawing: str | None
+    """The drawing of the workspace that it was started from."""
+    drawn: str
+    """What the drawing was called."""
+    data: str
+    state: str
+    """As in run.json, or "damaged"."""
+    reason: str
+    created: str
+    finished: str
+    seconds: float | None
+    """How long it has taken; of one that goes on, up to now."""
+    epoch: int
+    epochs: int
+    step: int
+    share: float
+    """How much of it is done, from 0 to 1."""
+    values: dict[str, float | None]
+    monitor: str
+    best_epoch: int
+    best_value: float | None
+    throughput: float | None
+    """Samples a second of one that goes on."""
+    left: float | None
+    """Seconds that one that goes on will take, by its speed so far."""
+    note: str
+    tags: list[str]
+
+
+class RunDetail(RunRow):
+    """A run with its curves, thinned out to so many points as were asked for."""
+
+    recipe: Json
+    summary: Json | None
+    series: dict[str, list[tuple[float, float]]]
+
+
+class Drawn(Told):
+    """The curves of a run among others."""
+
+    id: str
+    whole: bool
+    """Whether all of the log was read; else a few records stand for it, and asking again tells more."""
+    recipe: Json
+    series: dict[str, list[tuple[float, float]]]
+
+
+class Notes(Asked):
+    """What is to be noted of a run."""
+
+    note: str = Field("", max_length=LONGEST_NOTE)
+    tags: list[Annotated[str, Field(max_length=LONGEST_TAG)]] = Field(default_factory=list[str], max_length=MOST_TAGS)

@@ -1,0 +1,214 @@
+"""A training that is ready to start: drawing, recipe and data checked, the module built, the course made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inkcap.drawing import Drawing
+from inkcap.engine import build, initialise, load_weights, weights_of
+from inkcap.network import Network, Report, as_plain, check
+from inkcap.recipes import Recipe, RecipeError, complete_pace, find_run, monitored
+from inkcap.training.data import epoch_order
+from inkcap.training.data.download import Progress
+from inkcap.training.environment import choose_device
+from inkcap.training.events import Listener
+from inkcap.training.facts import NetworkFacts, facts_of
+from inkcap.training.faults import explainer
+from inkcap.training.gradients import by_universal
+from inkcap.training.losses import total_loss, wanted_returns
+from inkcap.training.material import Material, gather, make_batches, target_scales
+from inkcap.training.memory import Needs, estimate
+from inkcap.training.optimisers import NARROW
+from inkcap.training.pretraining import Layer, find_stack
+from inkcap.training.scores import make_scores
+from inkcap.training.session import Course
+from inkcap.training.smallest import smallest_batch
+from inkcap.training.snapshots import Snapshot, frozen_of
+from inkcap.training.stopping import StopRequest
+from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known before anything is built."""
+
+    drawing: Drawing
+    report: Report
+    network: Network
+    facts: NetworkFacts
+    material: Material
+    monitor: str
+    least_batch: int
+    device: torch.device
+    stack: list[Layer]
+    """The layers that are pre-trained."""
+    workspace: Path
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe with its losses chosen."""
+        return self.material.recipe
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run goes on: a snapshot, if there is one, and what was known of the run then."""
+
+    snapshot: Snapshot | None = None
+    place: str = ""
+    borrowed: Borrowed = field(default_factory=Borrowed)
+    pretrained: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    seconds: float = 0.0
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training that is ready to start, or to go on."""
+
+    plan: Plan
+    module: torch.nn.Module
+    learning: list[torch.nn.Parameter]
+    frozen_buffers: Mapping[str, Tensor]
+    borrowed: Borrowed
+    threads: int
+    listener: Listener
+    stop: StopRequest
+    start: Start
+    needs: Needs
+    notes: tuple[str, ...]
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe with its losses chosen."""
+        return self.plan.recipe
+
+
+def plan_job(drawing: Drawing, recipe: Recipe, workspace: Path, progress: Progress | None = None) -> Plan:
+    """Check a drawing, a recipe and the data, and match them with each other."""
+    report = check(drawing)
+    network = as_plain(report.network)
+    facts = facts_of(network)
+    material = gather(recipe, facts, workspace, progress)
+    paced = complete_pace(material.recipe, report.parameters, len(material.training))
+    material = replace(material, recipe=paced)
+    least, left_out = smallest_batch(network, paced.batch, len(material.training))
+    if left_out:
+        material = replace(material, notes=(*material.notes, left_out))
+    monitor = _monitor(material)
+    stack = _stack(network, recipe)
+    device = choose_device(recipe.device, facts)
+    return Plan(drawing, report, network, facts, material, monitor, least, device, stack, workspace)
+
+
+def make_job(plan: Plan, threads: int, listener: Listener | None, stop: StopRequest, start: Start | None = None) -> Job:
+    """Build the module with its first weights; those of a run that goes on are put in later."""
+    start = start or Start()
+    goes_on = start.snapshot is not None
+    module, borrowed = _built(plan, goes_on)
+    learning, buffers = freeze(module, _weight_paths(module), plan.recipe.freeze)
+    module.to(plan.device)
+    notes = plan.material.notes
+    if any(parameter.dtype in NARROW for parameter in learning):
+        notes = (*notes, "Weights of 16 bits learn as copies in float32.")
+    needs = estimate(plan.report, plan.recipe, learning, module)
+    warning = needs.warning() if plan.device.type == "cpu" else ""
+    if start.snapshot is not None:
+        buffers = frozen_of(start.snapshot)
+    return Job(
+        plan=plan,
+        module=module,
+        learning=learning,
+        frozen_buffers={path: value.to(plan.device) for path, value in buffers.items()},
+        borrowed=start.borrowed if goes_on else borrowed,
+        threads=threads,
+        listener=listener or Listener(),
+        stop=stop,
+        start=start,
+        needs=needs,
+        notes=(*notes, warning) if warning else notes,
+    )
+
+
+def _stack(network: Network, recipe: Recipe) -> list[Layer]:
+    if recipe.pretrain and recipe.init_from is not None:
+        raise RecipeError("recipe.pretrain: the weights start by it or from another run; leave init_from out.")
+    return find_stack(network) if recipe.pretrain else []
+
+
+def _monitor(material: Material) -> str:
+    monitor = monitored(material.recipe, material.targets)
+    if material.validation is None:
+        if monitor != "loss":
+            raise RecipeError(f"recipe.monitor: {monitor} is measured on the validation part; give validation above 0.")
+        if material.recipe.early_stop:
+            raise RecipeError("recipe.early_stop: it watches the validation part; give validation above 0.")
+    return monitor
+
+
+def _weight_paths(module: torch.nn.Module) -> dict[str, str]:
+    names: Any = module.weight_names
+    return dict(names)
+
+
+def _built(plan: Plan, goes_on: bool) -> tuple[torch.nn.Module, Borrowed]:
+    """Build and initialise the module, and take over what another run has learnt."""
+    recipe = plan.recipe
+    module = build(plan.network, dict(wanted_returns(plan.facts, recipe)))
+    initialise(module, plan.network, recipe.seed)
+    if recipe.init_from is None or goes_on:
+        return module, Borrowed()
+    other = find_run(plan.workspace, recipe.init_from)
+    taken, borrowed = fitting(weights_of(module), read_weights(other.weights_file("best")), other.id)
+    load_weights(module, taken, strict=False)
+    return module, borrowed
+
+
+class _SilentKeeper:
+    """Stands in until there is a folder."""
+
+    def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
+        """Keep nothing."""
+
+    def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
+        """Keep nothing."""
+
+
+def make_course(job: Job) -> Course:
+    """Make the course, with all data in the form that the steps take them."""
+    plan, recipe = job.plan, job.recipe
+    material, facts, device = plan.material, plan.facts, plan.device
+    common = (facts, material.fit, material.preparation, recipe, device)
+    training = make_batches(material.training, *common, material.augmentation if material.augmentation else None)
+    training = replace(training, least=plan.least_batch, workers=recipe.workers)
+    validation = None if material.validation is None else make_batches(material.validation, *common)
+    scales = target_scales(facts, material.fit, material.preparation)
+
+    def order(epoch: int) -> Tensor:
+        numbers = torch.from_numpy(epoch_order(training.samples, recipe.seed, epoch))
+        # Samples that lie ready on a device are picked there; raw ones are picked on the processor.
+        return numbers.to(device) if training.finish is None else numbers
+
+    # Neurons in columns go backwards by kernels of their own, which are explicit already.
+    explicit = recipe.algorithm == "universal" and plan.network.plain is None
+    return Course(
+        module=job.module,
+        parameters=job.learning,
+        loss=total_loss(facts, recipe),
+        scores=lambda: make_scores(facts, recipe, material.targets, scales),
+        training=training,
+        validation=validation,
+        order=order,
+        recipe=recipe,
+        monitor=plan.monitor,
+        keeper=_SilentKeeper(),
+        listener=job.listener,
+        stop=job.stop,
+        settle=lambda: put_back(job.module, job.frozen_buffers),
+        backpropagate=by_universal(plan.network, job.module, facts, recipe) if explicit else None,
+        explain=explainer(plan.network, job.module, facts, material),
+    )

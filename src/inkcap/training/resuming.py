@@ -1,0 +1,272 @@
+"""Going on with a run that was stopped, killed or finished: to the same bits, or with a word on why not."""
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from inkcap.drawing import from_text
+from inkcap.recipes import Recipe, RunFolder, RunFolderError, find_run, layout, read_log
+from inkcap.recipes.checkpoints import newest_checkpoint, set_aside
+from inkcap.recipes.liveness import own_process
+from inkcap.recipes.strict import expect_object, parse
+from inkcap.training.checkpoints import read_snapshot
+from inkcap.training.data.download import Progress
+from inkcap.training.environment import describe_environment, steady
+from inkcap.training.errors import TrainingError
+from inkcap.training.events import Listener
+from inkcap.training.fingerprints import data_digests, differences, fingerprint
+from inkcap.training.jobs import Plan, Start, make_course, make_job, plan_job
+from inkcap.training.reach import check_reach
+from inkcap.training.running import RunResult, run_job
+from inkcap.training.snapshots import Snapshot
+from inkcap.training.stopping import StopRequest, listening_for_signals
+from inkcap.training.weights import Borrowed
+
+RESUMES_FORMAT = "inkcap-resumes"
+_STRETCHED = ("cosine", "one-cycle")
+"""The schedules whose rates depend on how many epochs there are in all."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a folder offers to go on from: a snapshot, or nothing, which means the start."""
+
+    snapshot: Snapshot | None
+    place: str
+    path: Path | None
+    damaged: tuple[str, ...]
+
+    @property
+    def progress(self) -> Mapping[str, Any]:
+        """What the checkpoint says beside its tensors."""
+        return {} if self.snapshot is None else self.snapshot.progress
+
+
+def resume(
+    run: RunFolder | Path | str,
+    workspace: Path | str = ".",
+    listener: Listener | None = None,
+    *,
+    epochs: int | None = None,
+    threads: int | None = None,
+    stop: StopRequest | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Go on with a run of the workspace from its newest whole checkpoint, or from the start when it has none yet.
+
+    The drawing, the recipe and the number of threads are those of the run. On the same machine with the same versions
+    the result is, to the bit, that of a run which was never stopped; where that cannot be, the run says why in
+    resumes.json, and data that have changed are refused. `epochs` are those of the whole run: a finished one goes on
+    for more of them.
+    """
+    folder = run if isinstance(run, RunFolder) else find_run(workspace, run)
+    with _held(folder):
+        # Another process may have gone on with it, and ended, since the folder was opened.
+        folder = RunFolder.open(folder.path)
+        _check_state(folder)
+        found = _find(folder)
+        chosen = _chosen(folder, folder.recipe(), found, epochs, threads)
+        plan = plan_job(from_text(folder.drawing_text()), chosen, folder.path.parent.parent, progress)
+        request = stop or StopRequest()
+        pinned = chosen.threads or _stored_threads(folder, found)
+        with steady(plan.recipe.seed, pinned, plan.device) as used:
+            now = fingerprint(plan, describe_environment(plan.device, used))
+            reasons = _compare(folder, plan, found, now)
+            job = make_job(plan, used, listener, request, _start(folder, found, chosen))
+            said = _words(found, reasons)
+            job = replace(job, notes=(*job.notes, said, *found.damaged))
+            course = make_course(job)
+            if found.snapshot is None:
+                check_reach(plan.network, job.module, course.loss, course.training)
+
+            def claim(folder: RunFolder) -> RunFolder:
+                return _claim(folder, plan.recipe, found, reasons)
+
+            with listening_for_signals(request):
+                return run_job(job, course, folder, claim)
+
+
+@contextmanager
+def _held(folder: RunFolder) -> Generator[None]:
+    """Hold a run, so that two processes never go on with the same one; not every platform can."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder.path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainingError(f"{folder.id}: another process goes on with this run already.") from None
+        except OSError:
+            # Some network file systems have no locks.
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _check_state(folder: RunFolder) -> None:
+    record = folder.record
+    if record.state in ("created", "running"):
+        raise TrainingError(
+            f"{folder.id}: the run is {record.state} in the process {record.pid}; stop it first, or wait for its end."
+        )
+    if not (folder.path / layout.DATA).is_file():
+        raise TrainingError(f"{folder.id}: the run was ended before it began; train the drawing again.")
+
+
+def _find(folder: RunFolder) -> _Found:
+    """Find the newest checkpoint that is whole and can be read."""
+    checkpoints = folder.path / layout.CHECKPOINTS
+    stored, problems = newest_checkpoint(checkpoints)
+    if stored is not None:
+        place = f"{folder.id}/{layout.CHECKPOINTS}/{stored.path.name}"
+        return _Found(read_snapshot(stored), place, stored.path, tuple(problems))
+    if problems:
+        raise RunFolderError(
+            f"{problems[0]} No other checkpoint is whole; train again, or from what it learnt: --init-from {folder.id}."
+        )
+    if folder.record.best_sha256 or folder.record.weights_sha256:
+        raise TrainingError(
+            f"{folder.id}: the run has no checkpoint to go on from; train from what it learnt: --init-from {folder.id}."
+        )
+    return _Found(None, "", None, ())
+
+
+def _chosen(folder: RunFolder, recipe: Recipe, found: _Found, epochs: int | None, threads: int | None) -> Recipe:
+    """Give the recipe to go on with; there must be something left to do."""
+    done = int(found.progress.get("done_epochs", 0))
+    wanted = recipe.epochs if epochs is None else epochs
+    if epochs is None and folder.record.state == "finished":
+        raise TrainingError(
+            f"{folder.id}: the run is finished ({folder.record.reason}); give more epochs to go on, "
+            f"such as --epochs {done + max(done, 1)}."
+        )
+    # One that was killed between its last step and its last word has nothing left to do but to say it.
+    if wanted < done + (folder.record.state == "finished"):
+        raise TrainingError(
+            f"{folder.id}: {done} epochs are done already, and {wanted} are wanted in all; give --epochs above {done}."
+        )
+    changed = recipe if threads is None else replace(recipe, threads=threads)
+    return replace(changed, epochs=wanted)
+
+
+def _stored_threads(folder: RunFolder, found: _Found) -> int:
+    environment: Mapping[str, Any] = folder.environment()
+    if found.snapshot is not None:
+        environment = found.progress["fingerprint"]["environment"]
+    threads = environment.get("threads")
+    return threads if isinstance(threads, int) and 0 < threads <= 1024 else 0
+
+
+def _compare(folder: RunFolder, plan: Plan, found: _Found, now: Mapping[str, Any]) -> list[str]:
+    """Give the reasons why the bits may differ; a drawing, a recipe or data that have changed are refused."""
+    before = found.progress.get("fingerprint") or _from_folder(folder, now)
+    for part, words in (("drawing", layout.DRAWING), ("recipe", layout.RECIPE)):
+        if before[part] != now[part]:
+            raise TrainingError(
+                f"{folder.id}: {words} is not what the checkpoint was made with; put it back, or train anew with "
+                f"--init-from {folder.id}."
+            )
+    if before["data"] != now["data"]:
+        raise TrainingError(
+            f"{folder.id}: the data {plan.material.dataset.name} have changed since the run began; put them back, or "
+            f"train anew with --init-from {folder.id}."
+        )
+    reasons = differences(before, now)
+    planned = int(found.progress.get("epochs", plan.recipe.epochs))
+    kind = plan.recipe.schedule.kind
+    if planned != plan.recipe.epochs and kind in _STRETCHED:
+        reasons.append(f"the schedule {kind} spreads over {plan.recipe.epochs} epochs in place of {planned}")
+    if _stopped_early(folder, plan.recipe):
+        reasons.append(f"early stopping waits anew from epoch {found.progress['done_epochs']} on")
+    for name, count in found.progress.get("logs", {}).items():
+        left = len(read_log(folder.path / name).records)
+        if left < count:
+            reasons.append(f"{name} has only {left} of {count} lines")
+    return reasons
+
+
+def _from_folder(folder: RunFolder, now: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a run without a checkpoint began with; its drawing and recipe are read anew with it."""
+    try:
+        digests = data_digests(cast("Mapping[str, Any]", folder.data()))
+    except (KeyError, AttributeError):
+        raise RunFolderError(f"{folder.id}/{layout.DATA}: damaged; train the drawing again.") from None
+    return {**now, **digests, "environment": dict(folder.environment())}
+
+
+def _stopped_early(folder: RunFolder, recipe: Recipe) -> bool:
+    return (
+        bool(recipe.early_stop) and folder.record.state == "finished" and "did not get better" in folder.record.reason
+    )
+
+
+def _start(folder: RunFolder, found: _Found, recipe: Recipe) -> Start:
+    if found.snapshot is None:
+        return Start()
+    progress, snapshot = dict(found.progress), found.snapshot
+    if _stopped_early(folder, recipe):
+        progress["waiting_since"] = progress["done_epochs"]
+        snapshot = replace(snapshot, progress=progress)
+    given = progress["init_from"]
+    borrowed = Borrowed(given["run"], tuple(given["taken"]), tuple(given["left"].items()))
+    return Start(snapshot, found.place, borrowed, progress["pretraining"], progress["seconds"], progress["logs"])
+
+
+def _words(found: _Found, reasons: list[str]) -> str:
+    where = f"at step {found.progress['step']}" if found.snapshot is not None else "from the start, before a checkpoint"
+    if reasons:
+        return f"resumed {where}, not to the same bits: {'; '.join(reasons)}."
+    return f"resumed {where}, to the same bits as if it had never stopped."
+
+
+def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str]) -> RunFolder:
+    """Write that the run goes on, in this process, and from where; what it had come to counts no more."""
+    set_aside(folder.path / layout.CHECKPOINTS, found.path)
+    folder = folder.update(
+        state="running",
+        reason="",
+        finished="",
+        pid=os.getpid(),
+        process=own_process(),
+        weights_sha256="",
+        best_sha256="",
+    )
+    with suppress(FileNotFoundError):
+        (folder.path / layout.SUMMARY).unlink()
+    folder.write_recipe(recipe)
+    entry = {
+        "when": layout.now(),
+        "checkpoint": found.path.name if found.path is not None else "",
+        "step": int(found.progress.get("step", 0)),
+        "epoch": int(found.progress.get("epoch", 1)),
+        "exact": not reasons,
+        "reasons": reasons,
+        "damaged": list(found.damaged),
+    }
+    earlier = read_resumes(folder)
+    folder.write_json(layout.RESUMES, {"format": RESUMES_FORMAT, "version": 1, "resumes": [*earlier, entry]})
+    return folder
+
+
+def read_resumes(folder: RunFolder) -> list[dict[str, Any]]:
+    """Give when, from where and how exactly a run was gone on with; nothing for one that never stopped."""
+    place = f"{folder.id}/{layout.RESUMES}"
+    try:
+        text = (folder.path / layout.RESUMES).read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise RunFolderError(f"{place}: cannot be read ({problem.strerror}).") from None
+    given = expect_object(parse(text, place, RunFolderError), place, RunFolderError)
+    entries = given.get("resumes")
+    if given.get("format") != RESUMES_FORMAT or not isinstance(entries, list):
+        raise RunFolderError(f"{place}: damaged; take the file away to go on without what it says.")
+    return [dict(expect_object(entry, place, RunFolderError)) for entry in cast("list[object]", entries)]

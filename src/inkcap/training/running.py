@@ -1,0 +1,222 @@
+"""A run from its start, or from where it goes on, to its end: the folder always says how it stands."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from inkcap.drawing import to_text
+from inkcap.engine import named_weights
+from inkcap.recipes import RunFolder, layout
+from inkcap.structures.errors import InkcapError, RunFailure
+from inkcap.training.checkpoints import FolderSaver
+from inkcap.training.environment import describe_environment
+from inkcap.training.events import EndEvent, StartEvent
+from inkcap.training.fingerprints import fingerprint
+from inkcap.training.jobs import Job
+from inkcap.training.keeping import FolderKeeper, finish
+from inkcap.training.loop import go_on
+from inkcap.training.pretraining import Pretraining, pretrain
+from inkcap.training.session import Course, Outcome, Session
+from inkcap.training.signals import SignalWatch
+from inkcap.training.snapshots import restore, restore_random
+from inkcap.training.stopping import ignoring_signals
+from inkcap.training.weights import Borrowed, put_back
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What came of a training; the folder holds everything else."""
+
+    run: RunFolder
+    state: str
+    reason: str
+    epochs: int
+    steps: int
+    monitor: str
+    best_epoch: int
+    best_value: float
+    values: Mapping[str, float]
+    borrowed: Borrowed
+    notes: tuple[str, ...]
+
+
+Claim = Callable[[RunFolder], RunFolder]
+"""Writes into the folder of a run which goes on that it does."""
+
+
+@dataclass
+class _Attempt:
+    """How far a run came and how it ended."""
+
+    folder: RunFolder
+    begun: float
+    before: float = 0.0
+    """The seconds that earlier processes have spent on it."""
+    outcome: Outcome = field(default_factory=Outcome)
+    keeper: FolderKeeper | None = None
+    saver: FolderSaver | None = None
+    state: str = "finished"
+    failure: Exception | None = None
+    pretrained: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def fail(self, reason: str, failure: Exception) -> None:
+        """Remember what went wrong."""
+        self.state, self.outcome.reason, self.failure = "failed", reason, failure
+
+    @property
+    def seconds(self) -> float:
+        """The time that was spent, over all processes."""
+        return round(self.before + time.monotonic() - self.begun, 3)
+
+
+def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = None) -> RunResult:
+    """Fill the folder, train, and leave the folder in a state that says how it ended.
+
+    A run that goes on is restored before its folder is claimed: what does not fit leaves the folder as it was.
+    """
+    attempt = _Attempt(folder, time.monotonic(), job.start.seconds, pretrained=list(job.start.pretrained))
+    session = None
+    if job.start.snapshot is not None:
+        session = Session(course, attempt.outcome)
+        restore(session, job.start.snapshot, job.start.place)
+    attempt.folder = claim(folder) if claim is not None else folder
+    _try(attempt, job, course, session, fresh=claim is None)
+    try:
+        job.stop.saving = True
+        _end(attempt, job, fresh=claim is None)
+    except KeyboardInterrupt:
+        # Someone pressed twice; what was learnt is still worth the moment that saving takes.
+        _end(attempt, job, fresh=claim is None)
+    outcome = attempt.outcome
+    with suppress(KeyboardInterrupt):
+        job.listener.on_end(EndEvent(attempt.state, outcome.reason, outcome.epochs, outcome.best_epoch))
+    if attempt.failure is not None:
+        raise attempt.failure
+    missed = (attempt.saver.missed,) if attempt.saver is not None and attempt.saver.missed else ()
+    return RunResult(
+        run=attempt.folder,
+        state=attempt.state,
+        reason=outcome.reason,
+        epochs=outcome.epochs,
+        steps=outcome.steps,
+        monitor=job.plan.monitor,
+        best_epoch=outcome.best_epoch,
+        best_value=outcome.best_value,
+        values=outcome.values,
+        borrowed=job.borrowed,
+        notes=(*job.notes, *missed),
+    )
+
+
+def _try(attempt: _Attempt, job: Job, course: Course, session: Session | None, *, fresh: bool) -> None:
+    """Describe the run and train; whatever happens is remembered, not raised."""
+    outcome, name = attempt.outcome, attempt.folder.id
+    try:
+        if fresh:
+            attempt.folder = _describe(job, attempt.folder)
+        _keep(attempt, job, course)
+        job.listener.on_start(_start_event(job, course, attempt.folder))
+        if session is not None and job.start.snapshot is not None:
+            restore_random(session, job.start.snapshot)
+        else:
+            session = _begin(attempt, job, course)
+        go_on(session)
+        job.stop.saving = True
+        attempt.state = "interrupted" if outcome.interrupted else "finished"
+    except KeyboardInterrupt:
+        attempt.state, outcome.reason = "interrupted", "stopped by the keyboard"
+    except InkcapError as problem:
+        attempt.fail(str(problem), RunFailure(f"{name}: {problem}"))
+    except (RuntimeError, MemoryError, OSError) as problem:
+        words = job.needs.failure(problem) or f"{type(problem).__name__}: {problem}"
+        attempt.fail(words, RunFailure(f"{name}: the run broke off in epoch {outcome.epochs + 1} ({words})."))
+    except Exception as problem:
+        # A mistake in a listener or in Inkcap itself: it stays what it is, but the folder must not look alive.
+        attempt.fail(f"{type(problem).__name__}: {problem}", problem)
+
+
+def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
+    """Let the course keep its metrics, its best weights and its checkpoints in the folder."""
+    start, folder = job.start, attempt.folder
+    best = {} if start.snapshot is None else dict(start.snapshot.best)
+    watch = _watch(job, course)
+    attempt.keeper = FolderKeeper(folder, job.module, job.listener, job.stop, watch, best, start.counts)
+    marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
+
+    def extra() -> dict[str, Any]:
+        return {
+            "fingerprint": marked,
+            "epochs": job.recipe.epochs,
+            "seconds": attempt.seconds,
+            "init_from": job.borrowed.to_json(),
+            "pretraining": attempt.pretrained,
+        }
+
+    attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint)
+    course.keeper, course.saver = attempt.keeper, attempt.saver
+
+
+def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
+    """Begin a session, after the pre-training, which is too long to be lost."""
+    if job.plan.stack:
+        recipe = job.recipe
+        stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
+        attempt.pretrained = pretrain(job.plan.stack, named_weights(job.module), stages)
+    session = Session(course, attempt.outcome)
+    if job.plan.stack and not job.stop.wanted and attempt.saver is not None:
+        attempt.saver.save_now(session)
+    return session
+
+
+def _watch(job: Job, course: Course) -> SignalWatch | None:
+    if not job.recipe.signals:
+        return None
+    return SignalWatch(job.plan.network, job.module, job.plan.facts, job.recipe, course.training)
+
+
+def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
+    """Save what was learnt and write the final state, or take a folder away that could not even be described."""
+    with ignoring_signals():
+        if attempt.saver is not None:
+            attempt.saver.join()
+        put_back(job.module, job.frozen_buffers)
+        if attempt.keeper is None and attempt.failure is not None and fresh:
+            attempt.folder.remove()
+            return
+        facts: dict[str, Any] = {
+            "seconds": attempt.seconds,
+            "monitor": job.plan.monitor,
+            "learning_parameters": sum(parameter.numel() for parameter in job.learning),
+            "parameters": sum(parameter.numel() for parameter in job.module.parameters()),
+            "init_from": job.borrowed.to_json(),
+        }
+        if attempt.pretrained:
+            facts["pretraining"] = attempt.pretrained
+        attempt.folder, problem = finish(attempt.folder, attempt.keeper, attempt.outcome, attempt.state, facts)
+        if problem and attempt.failure is None:
+            attempt.fail(problem, RunFailure(f"{attempt.folder.id}: {problem} Make room or check the disk."))
+
+
+def _start_event(job: Job, course: Course, folder: RunFolder) -> StartEvent:
+    return StartEvent(
+        run=folder.id,
+        epochs=job.recipe.epochs,
+        steps_per_epoch=course.training.steps,
+        training_samples=course.training.samples,
+        validation_samples=0 if course.validation is None else course.validation.samples,
+        device=job.plan.device.type,
+        threads=job.threads,
+        monitor=job.plan.monitor,
+        notes=job.notes,
+    )
+
+
+def _describe(job: Job, folder: RunFolder) -> RunFolder:
+    """Write everything that is known before the first step."""
+    folder.write_text(layout.DRAWING, to_text(job.plan.drawing))
+    folder.write_recipe(job.recipe)
+    folder.write_json(layout.ENVIRONMENT, describe_environment(job.plan.device, job.threads))
+    folder.write_json(layout.DATA, job.plan.material.to_json())
+    return folder.update(state="running")

@@ -1,0 +1,152 @@
+"""A training under way: all that changes from step to step, in one place, so that it can be kept and taken up again."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import torch
+from torch import Tensor
+
+from inkcap.recipes import Recipe
+from inkcap.training.batches import Batches
+from inkcap.training.events import Listener, StepEvent
+from inkcap.training.losses import TotalLoss
+from inkcap.training.optimisers import make_optimiser
+from inkcap.training.schedules import RateSchedule
+from inkcap.training.scores import OutputScore
+from inkcap.training.stopping import StopRequest
+
+_LARGEST_STRIDE = 50
+_LISTEN_EVERY = 0.1
+
+Gradients = Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
+
+Explain = Callable[[Sequence[Tensor], Sequence[Tensor], Tensor, int], str]
+"""Says in which capsule a batch goes wrong, and on which samples: those of the epoch's order after so many batches."""
+
+
+class Keeper(Protocol):
+    """Keeps what the loop tells: a run folder, or nothing in a test."""
+
+    def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
+        """Keep the values of some steps."""
+        ...
+
+    def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
+        """Keep the values of an epoch, and the weights when they are the best so far."""
+        ...
+
+
+class Saver:
+    """Saves a training that is under way; this one never does.
+
+    `due` is the time, by the monotonic clock, from which on the loop offers the session after a step.
+    """
+
+    due: float = math.inf
+
+    def after_step(self, session: "Session") -> None:
+        """Save, or decide when to be asked again."""
+
+    def after_epoch(self, session: "Session") -> None:
+        """Save where enough has happened since the last time."""
+
+    def at_end(self, session: "Session") -> None:
+        """Save whatever came of it: the training ends here, or is stopped."""
+
+
+@dataclass
+class Course:
+    """Everything that the loop works with."""
+
+    module: torch.nn.Module
+    parameters: Sequence[torch.nn.Parameter]
+    loss: TotalLoss
+    scores: Callable[[], list[OutputScore]]
+    training: Batches
+    validation: Batches | None
+    order: Callable[[int], Tensor]
+    recipe: Recipe
+    monitor: str
+    keeper: Keeper
+    listener: Listener
+    stop: StopRequest
+    settle: Callable[[], None] = lambda: None
+    backpropagate: Gradients | None = None
+    """Sets the gradients of the parameters for a batch and gives the loss; autograd does it when there is none."""
+    saver: Saver = field(default_factory=Saver)
+    explain: Explain | None = None
+
+
+@dataclass
+class Outcome:
+    """How far the training came."""
+
+    epochs: int = 0
+    steps: int = 0
+    best_epoch: int = 0
+    best_value: float = math.nan
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    reason: str = ""
+    interrupted: bool = False
+    waiting_since: int = 0
+    """The epoch from which on early stopping counts, where a run that it had ended was told to go on."""
+
+
+class Pulse:
+    """The losses of the last steps, told together."""
+
+    def __init__(self, course: Course) -> None:
+        """Begin with no losses."""
+        self.course = course
+        self.stride = min(_LARGEST_STRIDE, max(1, course.training.steps // 10))
+        self.pending: list[Tensor] = []
+        self.sum = 0.0
+        self.count = 0
+        self._heard = 0.0
+
+    def look(self, epoch: int, step: int, rate: float) -> tuple[int, float] | None:
+        """Tell the pending losses, up to and with `step`; give step and loss of the first that is not finite."""
+        if not self.pending:
+            return None
+        losses = cast("list[float]", torch.stack(self.pending).tolist())  # pyright: ignore[reportUnknownMemberType]
+        first = step - len(losses) + 1
+        self.pending = []
+        for index, loss in enumerate(losses):
+            if not math.isfinite(loss):
+                self.course.keeper.step(epoch, first + index, {"loss": loss, "rate": rate})
+                return first + index, loss
+        self.sum += sum(losses)
+        self.count += len(losses)
+        mean = sum(losses) / len(losses)
+        self.course.keeper.step(epoch, step, {"loss": mean, "rate": rate})
+        now = time.monotonic()
+        if now - self._heard >= _LISTEN_EVERY:
+            self._heard = now
+            self.course.listener.on_step(StepEvent(epoch, step, mean, rate))
+        return None
+
+
+class Session:
+    """Where a training stands: the epoch in hand, the batches of it that are done, and all that remembers."""
+
+    def __init__(self, course: Course, outcome: Outcome | None = None) -> None:
+        """Stand at the start."""
+        recipe = course.recipe
+        self.course = course
+        self.outcome = outcome or Outcome()
+        self.mode = "max" if course.monitor == "accuracy" else "min"
+        self.optimiser = make_optimiser(recipe.optimiser, course.parameters)
+        steps = course.training.steps
+        self.schedule = RateSchedule(recipe.schedule, self.optimiser, steps, recipe.epochs, self.mode)
+        self.pulse = Pulse(course)
+        self.epoch = 1
+        self.batches = 0
+
+    def next_epoch(self) -> None:
+        """Stand before the next epoch."""
+        self.epoch += 1
+        self.batches = 0
+        self.pulse.sum, self.pulse.count = 0.0, 0

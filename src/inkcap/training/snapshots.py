@@ -1,0 +1,167 @@
+"""Snapshots: all that a session remembers, copied between two steps, and put back again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inkcap.recipes import RunFolderError
+from inkcap.recipes.metrics import tag, untag
+from inkcap.training.session import Session
+
+MODULE, OPTIMISER, WIDE, FROZEN = "module/", "optimiser/", "wide/", "frozen/"
+PENDING, RANDOM, RANDOM_CUDA = "pending", "random/cpu", "random/cuda"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A session at rest. `best` are the best weights so far, by their names in the drawing."""
+
+    tensors: Mapping[str, Tensor]
+    best: Mapping[str, Tensor]
+    progress: Mapping[str, Any]
+
+    @property
+    def step(self) -> int:
+        """The steps that were done."""
+        return int(self.progress["step"])
+
+
+def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, Tensor]) -> Snapshot:
+    """Copy all that a session remembers; nothing of it may be shared with the training that goes on."""
+    course, outcome, pulse = session.course, session.outcome, session.pulse
+    tensors = {MODULE + path: _copied(value) for path, value in _stored(course.module)}
+    tensors |= {FROZEN + path: value.cpu() for path, value in frozen.items()}
+    placed: dict[str, str] = {}
+    plain: list[dict[str, Any]] = []
+    learning = {id(parameter) for parameter in course.parameters}
+    for number, parameter in enumerate(_optimised(session)):
+        if id(parameter) not in learning:
+            tensors[f"{WIDE}{number}"] = _copied(parameter)
+        plain.append({})
+        # In an order of their own: the same state gives the same bytes, whoever made it.
+        for name, value in sorted(session.optimiser.state.get(parameter, {}).items()):
+            if isinstance(value, Tensor):
+                tensors[f"{OPTIMISER}{number}/{name}"] = _copied(value)
+                placed[f"{number}/{name}"] = value.device.type
+            else:
+                plain[number][name] = value
+    tensors[PENDING] = torch.stack(pulse.pending).cpu() if pulse.pending else torch.zeros(0)
+    tensors[RANDOM] = torch.get_rng_state()
+    if course.training.device.type == "cuda":
+        tensors[RANDOM_CUDA] = torch.cuda.get_rng_state(course.training.device)
+    progress = {
+        "step": outcome.steps,
+        "epoch": session.epoch,
+        "batches": session.batches,
+        "sum": tag(pulse.sum),
+        "count": pulse.count,
+        "done_epochs": outcome.epochs,
+        "best_epoch": outcome.best_epoch,
+        "best_value": tag(outcome.best_value),
+        "values": {name: tag(value) for name, value in outcome.values.items()},
+        "waiting_since": outcome.waiting_since,
+        "groups": [{k: v for k, v in group.items() if k != "params"} for group in session.optimiser.param_groups],
+        "remembered": plain,
+        "placed": placed,
+        "schedule": {name: tag(value) for name, value in session.schedule.state().items()},
+    }
+    return Snapshot(tensors, dict(sorted(best.items())), progress)
+
+
+def restore(session: Session, snapshot: Snapshot, place: str) -> None:
+    """Put a fresh session where the snapshot was taken; the random numbers come last, when nothing draws any more."""
+    tensors, progress = dict(snapshot.tensors), snapshot.progress
+    outcome, pulse, course = session.outcome, session.pulse, session.course
+    _restore_module(course.module, tensors, place)
+    _restore_optimiser(session, tensors, progress, place)
+    session.schedule.restore({name: untag(value) for name, value in progress["schedule"].items()})
+    session.epoch, session.batches = int(progress["epoch"]), int(progress["batches"])
+    pulse.sum, pulse.count = untag(progress["sum"]), int(progress["count"])
+    pulse.pending = list(tensors[PENDING].to(course.training.device).unbind())
+    outcome.steps, outcome.epochs = int(progress["step"]), int(progress["done_epochs"])
+    outcome.best_epoch, outcome.best_value = int(progress["best_epoch"]), untag(progress["best_value"])
+    outcome.values = {name: untag(value) for name, value in progress["values"].items()}
+    outcome.waiting_since = int(progress["waiting_since"])
+    restore_random(session, snapshot)
+
+
+def restore_random(session: Session, snapshot: Snapshot) -> None:
+    """Put the random numbers where they were."""
+    device = session.course.training.device
+    if RANDOM_CUDA in snapshot.tensors and device.type == "cuda":
+        torch.cuda.set_rng_state(snapshot.tensors[RANDOM_CUDA], device)
+    torch.set_rng_state(snapshot.tensors[RANDOM])
+
+
+def is_finite(session: Session) -> bool:
+    """Tell whether the weights and the losses that nobody has looked at yet are all numbers."""
+    values = [*session.course.parameters, *session.pulse.pending]
+    return all(bool(torch.isfinite(value).all()) for value in values)
+
+
+def frozen_of(snapshot: Snapshot) -> dict[str, Tensor]:
+    """Give the buffers that are put back after each epoch."""
+    return {n.removeprefix(FROZEN): value for n, value in snapshot.tensors.items() if n.startswith(FROZEN)}
+
+
+def _stored(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Give all parameters and buffers, also those that a state dict leaves out."""
+    yield from module.named_parameters()
+    yield from module.named_buffers()
+
+
+def _optimised(session: Session) -> list[Tensor]:
+    return [parameter for group in session.optimiser.param_groups for parameter in group["params"]]
+
+
+def _copied(value: Tensor) -> Tensor:
+    return value.detach().to("cpu", copy=True)
+
+
+@torch.no_grad()
+def _restore_module(module: torch.nn.Module, tensors: Mapping[str, Tensor], place: str) -> None:
+    own = {MODULE + path: value for path, value in _stored(module)}
+    given = {name for name in tensors if name.startswith(MODULE)}
+    if own.keys() != given:
+        raise RunFolderError(f"{place}: its weights are not those of the drawing ({sorted(own.keys() ^ given)[0]}).")
+    for name, value in own.items():
+        _check_alike(value, tensors[name], f"{place}: {name}")
+        value.copy_(tensors[name])
+
+
+@torch.no_grad()
+def _restore_optimiser(
+    session: Session, tensors: Mapping[str, Tensor], progress: Mapping[str, Any], place: str
+) -> None:
+    groups, optimised = session.optimiser.param_groups, _optimised(session)
+    if len(progress["groups"]) != len(groups) or len(progress["remembered"]) != len(optimised):
+        raise RunFolderError(f"{place}: its optimiser is not that of the recipe.")
+    for group, stored in zip(groups, progress["groups"], strict=True):
+        if stored.keys() != group.keys() - {"params"}:
+            raise RunFolderError(f"{place}: its optimiser is not that of the recipe, or of another version of torch.")
+        # JSON has no tuples, and the betas are one.
+        group.update({name: tuple(value) if name == "betas" else value for name, value in stored.items()})
+    for number, parameter in enumerate(optimised):
+        if f"{WIDE}{number}" in tensors:
+            _check_alike(parameter, tensors[f"{WIDE}{number}"], f"{place}: {WIDE}{number}")
+            parameter.copy_(tensors[f"{WIDE}{number}"])
+        state: dict[str, Any] = dict(progress["remembered"][number])
+        prefix = f"{OPTIMISER}{number}/"
+        for name, value in tensors.items():
+            if name.startswith(prefix):
+                short = name.removeprefix(prefix)
+                device = "cpu" if progress["placed"][f"{number}/{short}"] == "cpu" else parameter.device
+                # Fused steps walk a weight and what is remembered of it side by side, so both must lie alike.
+                made = torch.empty_like(parameter, dtype=value.dtype) if value.shape == parameter.shape else value
+                state[short] = made.to(device).copy_(value) if made is not value else value.to(device, copy=True)
+        session.optimiser.state[parameter] = state
+
+
+def _check_alike(own: Tensor, given: Tensor, place: str) -> None:
+    if own.shape != given.shape or own.dtype != given.dtype:
+        raise RunFolderError(
+            f"{place}: it is {given.dtype} {tuple(given.shape)}, the drawing's is {own.dtype} {tuple(own.shape)}."
+        )
