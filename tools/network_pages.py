@@ -7,10 +7,10 @@ from typing import Literal
 from catalogue_pages import HEAD, table
 from inkcap.drawing import Capsule, Drawing, Edit, Group, Put, Use, draw_svg
 from inkcap.network import Report, check
+from inkcap.network.picture import weight_text
 from inkcap.structures import show_shape
 from inkcap.theory import Graph
 from inkcap.zoo import NETWORKS, KnownNetwork, picture_of
-from inkcap.zoo.paper_figures import weight_text
 from inkcap.zoo.registry import show_sizes
 
 MOST_ACROSS = 9

@@ -29,6 +29,7 @@ from catalogue_pages import (
 from inkcap.engine import build, source_of
 from inkcap.network import check
 from inkcap.network.inference import trace_capsule, trace_connection
+from inkcap.network.picture import picture_of
 from inkcap.structures import named
 from inkcap.symbols import (
     CAPSULES,
@@ -43,7 +44,6 @@ from inkcap.symbols import (
     Weight,
 )
 from inkcap.symbols.describe import general_shape
-from inkcap.zoo.paper_figures import picture_of
 
 OPSET = 20
 for version in range(7, OPSET + 1):

@@ -1,4 +1,4 @@
-"""The command export: a drawing goes out as PyTorch, ONNX or weights, each proven before it is written."""
+"""The command export: a drawing goes out as PyTorch, ONNX or weights, each proven, or as a figure for papers."""
 
 from __future__ import annotations
 
@@ -12,41 +12,96 @@ from inkcap.cli.output import say
 from inkcap.cli.runs import WorkspaceOption
 
 if TYPE_CHECKING:
+    from inkcap.drawing import Drawing
     from inkcap.exchange import Exported
 
-ENDINGS = {"torch": ".py", "onnx": ".onnx", "safetensors": ".safetensors"}
+PROGRAMS = {"torch": ".py", "onnx": ".onnx", "safetensors": ".safetensors"}
+FIGURES = {"svg": ".svg", "pdf": ".pdf", "png": ".png", "tikz": ".tex"}
+ENDINGS = {**PROGRAMS, **FIGURES}
+DIRECTIONS = ("right", "down")
 
 
 @app.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="DRAWING", help="A drawing, NAME.inkcap.json.")],
+    file: Annotated[Path, typer.Argument(metavar="DRAWING", help="A drawing, or a picture that carries one.")],
     to: Annotated[str, typer.Option("--to", metavar="|".join(ENDINGS), help="What it becomes.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file; beside the drawing if not given.")
     ] = None,
     run: Annotated[str | None, typer.Option(metavar="RUN", help="A run whose best weights go along.")] = None,
     train: Annotated[bool, typer.Option("--train", help="Add a plain training loop (torch).")] = False,
+    font: Annotated[str, typer.Option(metavar="NAME", help="The font of a figure.")] = "",
+    width: Annotated[str, typer.Option(metavar="WIDTH", help="How wide a figure is printed: 85mm, 240pt.")] = "",
+    monochrome: Annotated[bool, typer.Option("--monochrome", help="A figure in black on white.")] = False,
+    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="With all that is written, or none.")] = True,
+    opened: Annotated[bool, typer.Option("--open", help="Draw what groups stand for, not one box for each.")] = False,
+    compact: Annotated[bool, typer.Option("--compact", help="Every group drawn once, below.")] = False,
+    direction: Annotated[str, typer.Option(metavar="|".join(DIRECTIONS), help="Where a figure flows.")] = "right",
+    arrange: Annotated[bool, typer.Option("--arrange", help="Lay out anew, whatever positions are stored.")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Take a drawing away as a PyTorch file, as ONNX, or a run's weights; it is proven before it is written."""
+    """Take a drawing away: as PyTorch, ONNX or weights, proven before it is written, or as a figure."""
     from inkcap.drawing import SUFFIX, load_drawing
     from inkcap.structures import InkcapError
 
     if to not in ENDINGS:
         raise InkcapError(f"--to: {to!r} is not one of {', '.join(ENDINGS)}")
-    if train and to != "torch":
-        raise InkcapError(f"--train belongs to --to torch, not to {to}")
-    if run is None and to == "safetensors":
-        raise InkcapError("--to safetensors writes the weights of a run: give one by --run ('inkcap runs' lists them)")
+    looks = {
+        "font": font, "width": width, "monochrome": monochrome, "no-labels": not labels, "open": opened,
+        "compact": compact, "direction": direction != "right", "arrange": arrange,
+    }  # fmt: skip
+    _check_options(to, run, train, [name for name, given in looks.items() if given])
+    if direction not in DIRECTIONS:
+        raise InkcapError(f"--direction: {direction!r} is not one of {', '.join(DIRECTIONS)}")
     stem = file.name.removesuffix(SUFFIX) if file.name.endswith(SUFFIX) else file.stem
     path = output or file.with_name(f"{stem}{ENDINGS[to]}")
     if path.resolve() == file.resolve():
         raise InkcapError(f"{path}: the export would take the place of the drawing; name another file with -o")
     drawing = load_drawing(file)
+    if to in FIGURES:
+        from inkcap.network.picture import Style, read_width
+
+        wide = read_width(width) if width else None
+        flow: Any = direction
+        _draw(drawing, to, path, Style(font, wide, monochrome, labels, opened, compact, flow, not arrange))
+        return
     _tell(_export(drawing, to, path, None if run is None else _weights(workspace, run), train))
 
 
-def _export(drawing: Any, to: str, path: Path, weights: Any, train: bool) -> Exported:
+def _check_options(to: str, run: str | None, train: bool, looks: list[str]) -> None:
+    from inkcap.structures import InkcapError
+
+    if train and to != "torch":
+        raise InkcapError(f"--train belongs to --to torch, not to {to}")
+    if run is None and to == "safetensors":
+        raise InkcapError("--to safetensors writes the weights of a run: give one by --run ('inkcap runs' lists them)")
+    if run is not None and to in FIGURES:
+        raise InkcapError(f"--run gives weights, and {to} is a figure: leave it out")
+    if looks and to not in FIGURES:
+        raise InkcapError(f"--{looks[0]} belongs to figures ({', '.join(FIGURES)}), not to {to}")
+
+
+def _draw(drawing: Drawing, to: str, path: Path, style: Any) -> None:
+    from inkcap.drawing.picture_scene import PictureError
+    from inkcap.network import check
+    from inkcap.network.picture import draw_figure
+    from inkcap.structures.atomic import write_atomic
+
+    report = check(drawing)
+    # A figure of a drawing with errors would show them as facts: it is refused as every other export is.
+    _ = report.network
+    form: Any = to
+    figure = draw_figure(report, form, style)
+    try:
+        write_atomic(path, figure.content)
+    except OSError as error:
+        raise PictureError(f"{path}: cannot be written: {error.strerror}") from None
+    told = f"{style.millimetres:.4g} mm wide, " if style.millimetres else ""
+    inside = "; the drawing is inside and opens again" if figure.carries else ""
+    say(f"wrote {path} ({told}text of {figure.text_points:.1f} pt{inside})")
+
+
+def _export(drawing: Drawing, to: str, path: Path, weights: Any, train: bool) -> Exported:
     from inkcap.exchange import export_onnx, export_safetensors, export_torch
 
     if to == "torch":

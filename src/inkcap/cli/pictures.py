@@ -19,7 +19,9 @@ def picture(
     file: FileArgument,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A file .svg or .png; NAME.svg beside the drawing if not given."),
+        typer.Option(
+            "-o", "--output", help="A file .svg, .png, .pdf or .tex; NAME.svg beside the drawing if not given."
+        ),
     ] = None,
     dark: DarkOption = False,
     down: Annotated[bool, typer.Option("--down", help="From top to bottom instead of left to right.")] = False,
@@ -29,10 +31,10 @@ def picture(
     arrange: Annotated[bool, typer.Option("--arrange", help="Lay out anew, whatever positions are stored.")] = False,
     scale: Annotated[float, typer.Option(help="How large: 1 is natural size, 2 twice as large.")] = 1.0,
 ) -> None:
-    """Draw a drawing as a picture, SVG or PNG; what is wrong with it is marked in red."""
+    """Draw a drawing as it is, to be looked at; what is wrong is marked in red. 'export' makes figures for papers."""
     from inkcap.drawing import SUFFIX, load_drawing
     from inkcap.network import check
-    from inkcap.zoo.paper_figures import picture_of
+    from inkcap.network.picture import picture_of
 
     drawing = load_drawing(file)
     stem = file.name.removesuffix(SUFFIX) if file.name.endswith(SUFFIX) else file.stem
@@ -49,7 +51,7 @@ def picture(
         stored=not arrange,
         scale=scale,
     )
-    _write(path, svg)
+    _write(path, svg, drawing.to_text())
     neurons = "" if drawing.plain is None else f", {len(drawing.plain.symbol)} neurons in columns"
     say(f"wrote {path} ({len(drawing.capsules)} capsules, {len(drawing.connections)} connections{neurons})")
     if report.errors:
@@ -72,25 +74,25 @@ def figures(
     except OSError as error:
         raise PictureError(f"{output}: cannot be made a folder: {error.strerror}") from None
     for number, figure in PAPER_FIGURES.items():
-        _write(output / f"figure-{number:02d}.{'png' if png else 'svg'}", figure.svg("dark" if dark else "light"), 2.0)
+        _write(output / f"figure-{number:02d}.{'png' if png else 'svg'}", figure.svg("dark" if dark else "light"))
     say(f"wrote {len(PAPER_FIGURES)} figures to {output}")
 
 
 def _check_path(path: Path, drawing: Path) -> None:
     from inkcap.drawing.picture_scene import PictureError
 
-    if path.suffix.lower() not in (".svg", ".png"):
-        raise PictureError(f"{path}: a picture is a file .svg or .png; choose one of these endings")
+    if path.suffix.lower() not in (".svg", ".png", ".pdf", ".tex"):
+        raise PictureError(f"{path}: a picture is a file .svg, .png, .pdf or .tex; choose one of these endings")
     if path.resolve() == drawing.resolve():
         raise PictureError(f"{path}: the picture would take the place of the drawing; name another file with -o")
 
 
-def _write(path: Path, svg: str, fineness: float = 2.0) -> None:
-    from inkcap.drawing.picture_png import svg_to_png
+def _write(path: Path, svg: str, drawing: str = "") -> None:
+    from inkcap.drawing.picture_files import picture_file
     from inkcap.drawing.picture_scene import PictureError
     from inkcap.structures.atomic import write_atomic
 
-    content = svg_to_png(svg, fineness) if path.suffix.lower() == ".png" else svg
+    content = picture_file(svg, path.suffix.lower(), drawing)
     try:
         write_atomic(path, content)
     except OSError as error:

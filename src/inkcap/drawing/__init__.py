@@ -6,7 +6,7 @@ from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.difference import difference
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
-from inkcap.drawing.files import SUFFIX, from_text, load_drawing, save_drawing, to_text
+from inkcap.drawing.files import SUFFIX, from_bytes, from_text, load_drawing, save_drawing, to_text
 from inkcap.drawing.flattening import Flattened, flatten, output_ends
 from inkcap.drawing.grouping import dissolve, dissolve_all, extract_group, inside, make_group, take_groups
 from inkcap.drawing.groups import Group, Use
@@ -62,6 +62,7 @@ __all__ = [
     "drawing_schema",
     "extract_group",
     "flatten",
+    "from_bytes",
     "from_text",
     "inside",
     "load_drawing",

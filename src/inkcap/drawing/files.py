@@ -13,6 +13,7 @@ from inkcap.drawing.edits import Edit, Meta, Put, Record
 from inkcap.drawing.fields import read_list, read_object
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.migrations import FORMAT, migrate
+from inkcap.drawing.picture_carried import carried_text, is_picture
 from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.structures import InkcapError
@@ -106,8 +107,18 @@ def _read_section(value: Any, section: str, kind: str, most: int, options: dict[
     return patches
 
 
+def from_bytes(content: bytes) -> Drawing:
+    """Read a drawing from the bytes of its file, or of a picture that carries it."""
+    if is_picture(content):
+        return from_text(carried_text(content))
+    try:
+        return from_text(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DrawingError(f"not text in UTF-8 (byte {error.start})") from None
+
+
 def load_drawing(path: Path | str) -> Drawing:
-    """Read a drawing file."""
+    """Read a drawing file, or a picture that carries its drawing."""
     path = Path(path)
     try:
         state = path.stat()
@@ -116,17 +127,15 @@ def load_drawing(path: Path | str) -> Drawing:
         size = state.st_size
         if size > limits.PLAIN_FILE_BYTES:
             raise DrawingError(f"the file has {size} bytes, {limits.PLAIN_FILE_BYTES} are allowed")
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
     except FileNotFoundError:
         raise DrawingError(f"{path}: there is no such file; 'inkcap new NAME' makes a drawing") from None
     except IsADirectoryError:
         raise DrawingError(f"{path}: this is a folder, not a drawing") from None
-    except UnicodeDecodeError as error:
-        raise DrawingError(f"{path}: not text in UTF-8 (byte {error.start})") from None
     except OSError as error:
         raise DrawingError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        return from_text(text)
+        return from_bytes(content)
     except InkcapError as error:
         raise DrawingError(f"{path}: {error}") from None
 

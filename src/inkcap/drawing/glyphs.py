@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-Theme = Literal["light", "dark"]
+Theme = Literal["light", "dark", "paper", "mono"]
+"""Two for the screen, and two for print: coloured on white, and black on white."""
 Shape = Literal["circle", "pill", "stack", "volume", "disc", "group", "stub"]
 
 SHAPES: dict[int, Shape] = {0: "circle", 1: "pill", 2: "stack", 3: "volume"}
@@ -28,6 +29,8 @@ class Colours:
 COLOURS: dict[Theme, Colours] = {
     "light": Colours("#faf9f5", "#ffffff", "#1d2130", "#6b7183", "#e3e1da", "#c8382d"),
     "dark": Colours("#161822", "#1e2130", "#e9e7df", "#9ca1b3", "#363a4c", "#ff7a6b"),
+    "paper": Colours("#ffffff", "#ffffff", "#1d2130", "#555b6b", "#d8d8d8", "#c8382d"),
+    "mono": Colours("#ffffff", "#ffffff", "#000000", "#333333", "#d8d8d8", "#000000"),
 }
 
 
@@ -44,9 +47,17 @@ def _channels(colour: str) -> tuple[int, int, int]:
 @lru_cache(maxsize=256)
 def family(ink: str, wash: str, theme: Theme) -> tuple[str, str]:
     """Give ink and wash of a symbol's family in a theme."""
-    if theme == "light":
+    if theme == "mono":
+        return COLOURS[theme].ink, _grey(wash)
+    if theme != "dark":
         return ink, wash
     return blend(ink, "#ffffff", 0.42), blend(COLOURS["dark"].paper, ink, 0.30)
+
+
+def _grey(colour: str) -> str:
+    """Give the grey that is as bright as a colour."""
+    red, green, blue = _channels(colour)
+    return "#" + f"{round(0.299 * red + 0.587 * green + 0.114 * blue):02x}" * 3
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ class Spacing:
     parts: float = 48.0
     widest: float = math.inf
     """What is wider is broken into rows where it runs to the right."""
+    aspect: float = 1.5
+    """Rows of a high layout may be wider than that: about so many times as wide as all are high."""
 
 
 SQUARE = Box.of(56.0, 56.0)
@@ -197,7 +199,7 @@ class _Engine:
         bends |= {id: run for id, run in self._specials(wires, positions).items() if not bends[id]}
         if not turned:
             sides = {v: self._sides(v) for v in vertices}
-            rows = break_rows(positions, bends, wires, sides, self.spacing.widest)
+            rows = break_rows(positions, bends, wires, sides, self.spacing.widest, self.spacing.aspect)
             positions, bends = (rows.positions, rows.bends) if rows else (positions, bends)
         return self._from_origin(positions, bends)
 

@@ -22,8 +22,6 @@ UNDER = 31.0
 """How far under a row that line runs: a weight is written above it."""
 LANE = 9.0
 """How far apart two such lines run."""
-ASPECT = 1.5
-"""Rows of a high layout may be wider: about so many times as wide as all are high."""
 CUT = 170.0
 """How much nearer to the even place a break must be to cut what comes from one more capsule."""
 MOST_CUT = 4
@@ -43,8 +41,12 @@ def break_rows(
     wires: Sequence[Wire],
     boxes: Mapping[str, Sides],
     widest: float,
+    aspect: float,
 ) -> Rows | None:
-    """Break a layout along the flow into as few rows as fit; None where one row fits or nothing can be broken."""
+    """Break a layout along the flow into as few rows as fit; None where one row fits or nothing can be broken.
+
+    Rows of a high layout may be wider: ``aspect`` times as wide as all are high.
+    """
     left = min((x - boxes[v][0] for v, (x, _) in positions.items()), default=0.0)
     right = max((x + boxes[v][1] for v, (x, _) in positions.items()), default=0.0)
     if right - left <= widest or any(positions[w.front][0] <= positions[w.back][0] for w in wires):
@@ -55,7 +57,7 @@ def break_rows(
     for count in range(2, len(places) + 2):
         breaks = _breaks(places, left, right, count)
         row = max((b - a for a, b in pairwise([left, *breaks, right])), default=0.0)
-        if row <= max(widest, ASPECT * tall * count):
+        if row <= max(widest, aspect * tall * count):
             break
     else:
         breaks = _breaks(places, left, right, len(places) + 1)

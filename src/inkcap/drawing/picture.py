@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.glyphs import Theme, form_of
@@ -17,8 +17,27 @@ MARGIN = 26.0
 CAPTION_SIZE, CAPTION_LINE, UNDER_SIZE, UNDER_WIDTH = 12.0, 17.0, 11.5, 118.0
 ROUND = ("circle", "disc")
 WIDEST = 1700.0
-LOOSE, DENSE = Spacing(widest=WIDEST), Spacing(16.0, 44.0, 10.0, 40.0, WIDEST)
+FRAME_NAME = 16.0
+LOOSE, DENSE = Spacing(), Spacing(16.0, 44.0, 10.0, 40.0)
 NEURONS, SPREAD_NEURONS = Spacing(14.0, 54.0, 18.0, 44.0), Spacing(12.0, 132.0, 18.0, 44.0)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a picture is drawn on: its font, its margin, how wide it may be and must be, its printed width."""
+
+    font: str = ""
+    margin: float = MARGIN
+    widest: float = WIDEST
+    aspect: float = 1.5
+    """How many times as wide as high it may be, though it is wider than that: many rows are hard to read."""
+    narrowest: float = 60.0 + 2 * MARGIN
+    millimetres: float | None = None
+    flow: bool = False
+    """Whether panels follow each other like words, each as wide as it is, instead of standing in columns."""
+
+
+SCREEN = Sheet()
 
 
 @dataclass(frozen=True)
@@ -45,6 +64,7 @@ def draw_svg(
     stored: bool = True,
     flaws: Mapping[str, str] | None = None,
     caption: str = "",
+    sheet: Sheet = SCREEN,
 ) -> str:
     """Draw a drawing as SVG.
 
@@ -55,18 +75,24 @@ def draw_svg(
     scene = scene_of_drawing(drawing, labels or {}, weight_labels or {}, flaws or {}, shown)
     if layout is None:
         stated = drawing.positions.values() if stored else ()
-        layout = layout_of(scene, direction, {p.id: (p.x, p.y) for p in stated if p.id in scene.nodes})
+        layout = layout_of(scene, direction, {p.id: (p.x, p.y) for p in stated if p.id in scene.nodes}, sheet)
     missing = next((id for id in scene.nodes if id not in layout.positions), None)
     if missing is not None:
         raise PictureError(f"the layout has no place for {missing!r}; it was made for another drawing")
-    return compose([Panel(scene, layout)], scene.title, theme=theme, direction=direction, scale=scale, caption=caption)
+    panels = [Panel(scene, layout)]
+    return compose(panels, scene.title, theme=theme, direction=direction, scale=scale, caption=caption, sheet=sheet)
 
 
-def layout_of(scene: Scene, direction: Direction = "right", placed: Mapping[str, Point] | None = None) -> Layout:
+def layout_of(
+    scene: Scene,
+    direction: Direction = "right",
+    placed: Mapping[str, Point] | None = None,
+    sheet: Sheet = SCREEN,
+) -> Layout:
     """Lay out a scene with room for everything that is written in it."""
     boxes = {id: node.box(direction) for id, node in scene.nodes.items()}
     wires = [Wire(link.id, link.back, link.front) for link in scene.links]
-    spacing = LOOSE if len(scene.nodes) <= FULL_DETAIL else DENSE
+    spacing = replace(LOOSE if len(scene.nodes) <= FULL_DETAIL else DENSE, widest=sheet.widest, aspect=sheet.aspect)
     if all(node.shape in ROUND for node in scene.nodes.values()):
         spacing = NEURONS if len(wires) <= 2 * len(boxes) else SPREAD_NEURONS
     lengths = dict(_rooms(scene, direction))
@@ -112,14 +138,17 @@ def compose(
     scale: float = 1.0,
     caption: str = "",
     widest: float = 1000.0,
+    sheet: Sheet = SCREEN,
 ) -> str:
     """Set panels in rows, with a line under each and a caption under all, and write the SVG."""
     if not 0.05 <= scale <= 20:
         raise PictureError(f"the scale must be from 0.05 to 20, not {scale:g}")
-    painter = Painter(theme, direction)
-    margin = MARGIN + max((panel.scene.frame_room for panel in panels), default=0.0)
-    places, across, height = _rows(panels, widest)
-    width = max(across, min(width_of(caption, CAPTION_SIZE) + 4, 460.0), 60.0)
+    painter = Painter(theme, direction, sheet.font)
+    room = max((panel.scene.frame_room for panel in panels), default=0.0)
+    # The name of a frame stands above it.
+    margin = max(sheet.margin, FRAME_NAME if room else 0.0) + room
+    places, across, height = _flow(panels) if sheet.flow else _rows(panels, widest)
+    width = max(across, min(width_of(caption, CAPTION_SIZE) + 4, 460.0), sheet.narrowest - 2 * margin)
     indent = margin + (width - across) / 2
     for panel, (x, y, room, depth) in zip(panels, places, strict=True):
         left = x + (room - panel.layout.width) / 2
@@ -133,11 +162,38 @@ def compose(
     if lines:
         height += 14 + len(lines) * CAPTION_LINE
     described = caption or (panels[0].scene.description if panels else "")
-    return painter.text(title, described, width + 2 * margin, height + 2 * margin, scale)
+    width, height = width + 2 * margin, height + 2 * margin
+    if sheet.millimetres is not None:
+        return painter.text(title, described, width, height, sheet.millimetres / width, "mm")
+    return painter.text(title, described, width, height, scale)
 
 
 def _under(panel: Panel) -> tuple[str, ...]:
     return wrap(panel.under, UNDER_WIDTH, UNDER_SIZE)
+
+
+def _flow(panels: Sequence[Panel]) -> tuple[list[tuple[float, float, float, float]], float, float]:
+    # The first panel is the picture, the others explain it: as many side by side as fit under it.
+    gap = 40.0
+    widths = [max(p.layout.width, *(width_of(line, UNDER_SIZE) for line in _under(p)), 0.0) for p in panels]
+    widest = max(widths, default=0.0)
+    rows: list[list[int]] = []
+    for i, width in enumerate(widths):
+        if i > 1 and sum(widths[j] + gap for j in rows[-1]) + width <= widest:
+            rows[-1].append(i)
+        else:
+            rows.append([i])
+    places: list[tuple[float, float, float, float]] = []
+    y = 0.0
+    for row in rows:
+        depth = max(panels[i].layout.height for i in row)
+        lines = max(len(_under(panels[i])) for i in row)
+        x = (widest - sum(widths[i] for i in row) - gap * (len(row) - 1)) / 2
+        for i in row:
+            places.append((x, y, widths[i], depth))
+            x += widths[i] + gap
+        y += depth + (lines * LINE + 12 if lines else 0.0) + 28
+    return places, widest, y - 28
 
 
 def _rows(panels: Sequence[Panel], widest: float) -> tuple[list[tuple[float, float, float, float]], float, float]:

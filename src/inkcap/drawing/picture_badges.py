@@ -19,6 +19,8 @@ SHARES = (0.5, 0.36, 0.64, 0.24, 0.76, 0.3, 0.7, 0.42, 0.58, 0.18, 0.82)
 """The places along a line that are tried, as shares of it."""
 SAMPLE = 5.0
 """How far apart the points of a line lie that a text keeps away from."""
+EDGE = 1.5
+"""How far from a glyph a text keeps, so that no plate cuts its border."""
 
 Frame = tuple[float, float, float, float]
 
@@ -74,7 +76,8 @@ class _Search:
         self._taken = _Squares()
         for id, node in scene.nodes.items():
             (x, y), form, box = layout.positions[id], form_of(node.shape, direction), node.box(direction)
-            self._taken.add((x - form.half_width, y - form.above, x + form.right, y + form.half_height))
+            near = (x - form.half_width - EDGE, y - form.above - EDGE)
+            self._taken.add((*near, x + form.right + EDGE, y + form.half_height + EDGE))
             if node.lines() and direction == "right":
                 self._taken.add((x - box.left, y + form.half_height, x + box.right, y + box.below))
             elif node.lines():

@@ -33,24 +33,25 @@ def _n(number: float) -> str:
 class Painter:
     """Collects the elements of one picture and writes them."""
 
-    def __init__(self, theme: Theme, direction: Direction) -> None:
+    def __init__(self, theme: Theme, direction: Direction, font: str = "") -> None:
         self._theme: Theme = theme
+        sans, self._mono = (f"'{font}', {SANS}", f"'{font}', {SANS}") if font else (SANS, MONO)
         self._direction: Direction = direction
         self._colours = COLOURS[theme]
         self._defs = Xml.Element("defs")
-        self._body = Xml.Element("g", {"font-family": SANS, "text-anchor": "middle", "fill": self._colours.ink})
+        self._body = Xml.Element("g", {"font-family": sans, "text-anchor": "middle", "fill": self._colours.ink})
         self._known: set[str] = set()
 
-    def text(self, title: str, description: str, width: float, height: float, scale: float) -> str:
-        """Write the whole picture."""
+    def text(self, title: str, description: str, width: float, height: float, scale: float, unit: str = "") -> str:
+        """Write the whole picture; ``scale`` gives its size in a unit of length, or in the units of its inside."""
         root = Xml.Element(
             "svg",
             {
                 "xmlns": "http://www.w3.org/2000/svg",
                 "xmlns:xlink": "http://www.w3.org/1999/xlink",
                 "version": "1.1",
-                "width": _n(width * scale),
-                "height": _n(height * scale),
+                "width": f"{width * scale:.3f}{unit}" if unit else _n(width * scale),
+                "height": f"{height * scale:.3f}{unit}" if unit else _n(height * scale),
                 "viewBox": f"0 0 {_n(width)} {_n(height)}",
                 "role": "img",
             },
@@ -71,7 +72,7 @@ class Painter:
     def scene(self, scene: Scene, layout: Layout, x: float, y: float) -> None:
         """Paint a scene: lines first, then glyphs, then badges above both."""
         inside = Xml.SubElement(self._body, "g", {"transform": f"translate({_n(x)} {_n(y)})"})
-        self._frames(inside, scene, layout)
+        names = self._frames(inside, scene, layout)
         routes = with_badges(scene, layout, self._direction)
         fine = sum(link.thin for link in scene.links) > THIN_LINES
         lines = Xml.SubElement(inside, "g", {"fill": "none", "stroke": self._colours.ink, "stroke-width": "1.4"})
@@ -79,11 +80,13 @@ class Painter:
             self._route(lines, route, fine=fine)
         for id, node in scene.nodes.items():
             self._node(inside, node, layout.positions[id])
+        self._frame_names(inside, names)
         for route in routes:
             self._badge(inside, route)
 
-    def _frames(self, parent: Xml.Element, scene: Scene, layout: Layout) -> None:
-        """Frame what an opened group stands for, where nothing else lies between it."""
+    def _frames(self, parent: Xml.Element, scene: Scene, layout: Layout) -> list[tuple[float, float, str]]:
+        """Frame what an opened group stands for, where nothing else lies between it, and give the names to write."""
+        labels: list[tuple[float, float, str]] = []
         boxes = {id: _surroundings(node, layout.positions[id], self._direction) for id, node in scene.nodes.items()}
         for path, members in scene.frames.items():
             pad = scene.frame_pad(path)
@@ -100,8 +103,16 @@ class Painter:
                 "stroke": blend(colours.paper, colours.ink, 0.25),
             }
             Xml.SubElement(parent, "rect", frame | {"stroke-width": "1", "stroke-dasharray": "5 4"})
-            label = {"x": _n(left + 10), "y": _n(top - 4), "font-size": _n(TITLE_SIZE), "text-anchor": "start"}
-            Xml.SubElement(parent, "text", label | {"fill": colours.soft, "font-weight": "600"}).text = clean(path)
+            labels.append((left + 10, top - 4, path))
+        return labels
+
+    def _frame_names(self, parent: Xml.Element, labels: list[tuple[float, float, str]]) -> None:
+        for x, y, path in labels:
+            text = clean(path)
+            plate = {"x": _n(x - 2), "y": _n(y - 10), "width": _n(width_of(text, TITLE_SIZE, bold=True) + 4)}
+            Xml.SubElement(parent, "rect", plate | {"height": "13", "rx": "3", "fill": self._colours.paper})
+            label = {"x": _n(x), "y": _n(y), "font-size": _n(TITLE_SIZE), "text-anchor": "start"}
+            Xml.SubElement(parent, "text", label | {"fill": self._colours.soft, "font-weight": "600"}).text = text
 
     # Connections ---------------------------------------------------------------------------------------------
 
@@ -216,7 +227,7 @@ class Painter:
             lines.append((node.name, name))
         lines += [(line, {"font-size": _n(TITLE_SIZE), "fill": colours.soft}) for line in node.title]
         if node.structure:
-            lines.append((node.structure, {"font-size": _n(STRUCTURE_SIZE), "font-family": MONO}))
+            lines.append((node.structure, {"font-size": _n(STRUCTURE_SIZE), "font-family": self._mono}))
         down = self._direction == "down"
         left = x + form.right + 8 if down else x
         top = y - len(lines) * LINE / 2 + 11 if down else y + node.text_top()

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.glyphs import FORMS, SHAPES, Shape, form_of
@@ -151,9 +152,11 @@ def scene_of_drawing(
     for id, use in drawing.uses.items():
         times = f" ×{use.repeat}" if use.repeat > 1 else ""
         name = shorten(clean(use.label or use.group) + times, 72, NAME_SIZE, bold=True)
-        about = clean(f"{id}: group {use.group}{times}")
-        given = ", ".join(f"{argument} {value}" for argument, value in use.arguments.items())
-        title = (shorten(clean(id), TEXT_WIDTH, TITLE_SIZE), *wrap(clean(given), TEXT_WIDTH, TITLE_SIZE))
+        given = clean(", ".join(f"{argument} {value}" for argument, value in use.arguments.items()))
+        about = clean(f"{id}: group {use.group}{times}") + (f", {given}" if given else "")
+        told = wrap(given, TEXT_WIDTH, TITLE_SIZE)
+        # Arguments that do not fit are in the hover text: half of them would tell nothing.
+        title = (shorten(clean(id), TEXT_WIDTH, TITLE_SIZE), *(() if told and told[-1].endswith("…") else told))
         nodes[id] = Node(id, "group", name, title, structures.get(id, ""), about=about, flaw=flaws.get(id, ""))
     links = [
         _link(connection, weights.get(id, ""), flaws.get(id, "")) for id, connection in drawing.connections.items()
@@ -194,11 +197,13 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
     record = CAPSULES[capsule.symbol]
     title = record.title_of(capsule.rank, capsule.attributes)
     windows = [
-        "×".join(map(str, capsule.attributes[a.name]))
+        _sizes(capsule.attributes[a.name])
         for a in record.own_attributes
         if a.kind == "axes" and a.letter and a.name in capsule.attributes
     ]
     title = " + ".join((title, *(PARTS[worn.part].title for worn in capsule.wears)))
+    written = " ".join((title, *windows))
+    lines = wrap(written, TEXT_WIDTH, TITLE_SIZE)
     full = clean(capsule.label or capsule.id)
     # Inside the frame of a group the path before a name says nothing new.
     name = clean(capsule.label or capsule.id.rpartition(".")[2])
@@ -207,12 +212,17 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
         capsule.id,
         SHAPES[capsule.rank],
         shorten(name, TEXT_WIDTH, NAME_SIZE, bold=True),
-        wrap(" ".join((title, *windows)), TEXT_WIDTH, TITLE_SIZE),
+        wrap(written, TEXT_WIDTH, TITLE_SIZE, 3) if lines and lines[-1].endswith("…") else lines,
         shorten(clean(structure), TEXT_WIDTH, STRUCTURE_SIZE, mono=True),
         record.glyph,
         said,
         flaw,
     )
+
+
+def _sizes(value: Any) -> str:
+    """Write a window; inside of a group it may be an expression of the group's arguments."""
+    return value.removeprefix("=") if isinstance(value, str) else "×".join(map(str, value))
 
 
 def _number(value: float) -> str:

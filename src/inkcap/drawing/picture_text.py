@@ -9,6 +9,8 @@ SANS = "Inter, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', 'Liberation Sans', '
 MONO = "'JetBrains Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
 
 NARROW, WIDE = set("iljI.,:;'|!·()[]/t f-"), set("mwMW@%—…→←⇒")
+FIGURES, SIGNS = set("0123456789"), set("×−+=<>±∗")
+"""As wide as the widest of the usual fonts makes them: sizes are made of these."""
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -22,6 +24,10 @@ def width_of(text: str, size: float, *, mono: bool = False, bold: bool = False) 
             total += 0.36
         elif c in WIDE:
             total += 0.95
+        elif c in FIGURES:
+            total += 0.65
+        elif c in SIGNS:
+            total += 0.84
         elif unicodedata.east_asian_width(c) in "WF":
             total += 1.0
         elif unicodedata.combining(c):
@@ -47,8 +53,15 @@ def shorten(text: str, most: float, size: float, *, mono: bool = False, bold: bo
 
 def wrap(text: str, most: float, size: float, lines: int = 2) -> tuple[str, ...]:
     """Break a text at blanks into lines of a width; what does not fit into the last is shortened."""
+    words = text.split()
+    if lines == 2 and width_of(" ".join(words), size) > most:
+        # Of the two lines neither should be much longer than the other.
+        halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+        wide = [max(width_of(first, size), width_of(second, size)) for first, second in halves]
+        if wide and min(wide) <= most:
+            return halves[wide.index(min(wide))]
     found: list[str] = []
-    for word in text.split():
+    for word in words:
         if found and width_of(f"{found[-1]} {word}", size) <= most:
             found[-1] += f" {word}"
         elif len(found) < lines:

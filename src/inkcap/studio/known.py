@@ -13,12 +13,12 @@ from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.network import Report, check
+from inkcap.network.picture import picture_of
 from inkcap.structures.atomic import write_atomic
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.catalogue import catalogue
 from inkcap.studio.models import ZooEntry
 from inkcap.zoo import NETWORKS, draw
-from inkcap.zoo.paper_figures import picture_of
 
 COUNTED = ("parameters", "multiply_adds", "capsules", "connections", "kind")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from inkcap.drawing import Drawing, DrawingError, load_drawing
 from inkcap.network import check
+from inkcap.network.picture import picture_of
 from inkcap.network.plain import survey
 from inkcap.studio.columns import in_columns, layer_by_layer
 from inkcap.symbols import capsule_symbol
-from inkcap.zoo.paper_figures import picture_of
 
 LARGE = 300
 """Above so many vertices nothing of a capsule can be read in a small picture."""

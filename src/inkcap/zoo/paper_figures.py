@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkcap.drawing import Drawing, output_ends
+from inkcap.drawing import Drawing
 from inkcap.drawing.glyphs import Theme
 from inkcap.drawing.picture import Panel, compose, draw_svg, layout_of
 from inkcap.drawing.picture_scene import Link, Node, Scene, capsule_node, scene_of_graph
 from inkcap.network import check
-from inkcap.network.report import Report
-from inkcap.structures import InkcapError, show_shape
+from inkcap.network.picture import picture_of
+from inkcap.structures import InkcapError
 from inkcap.symbols import CAPSULES, CONNECTIONS
 from inkcap.theory import ComputationalGraph, Graph, Vertex, list_networks
 from inkcap.zoo.flexible import layered_figure_15, plain_mlp, skip_figure_16
@@ -35,36 +35,6 @@ class Figure:
     def svg(self, theme: Theme = "light") -> str:
         """Draw it, with its caption."""
         return self.paint(theme, f"Figure {self.number}. {self.caption}")
-
-
-def picture_of(report: Report, theme: Theme = "light", *, opened: bool = False, **options: Any) -> str:
-    """Draw a checked drawing: structures and weights as far as they are known, and what is wrong in red.
-
-    Uses of groups are drawn as one box each, or, when ``opened``, as what they stand for inside a frame.
-    """
-    structures = {id: show_shape(c.output.shape) for id, c in report.capsules.items() if c.output and c.output.shape}
-    weights = {
-        id: text
-        for id, connection in report.connections.items()
-        # Of several weights the first is the one that weighs; others are added to it.
-        for weight in list(connection.weights.values())[:1]
-        if (text := weight_text(weight.structure.shape))
-    }
-    flaws = {id: error.message for error in reversed(report.errors) for id in error.where}
-    drawing = report.drawing
-    if report.drawn is not None and report.drawn.uses and not opened:
-        drawing = report.drawn
-        structures |= {id: structures[end] for id, end in output_ends(drawing).items() if end in structures}
-        flaws |= {id.partition(".")[0]: message for id, message in flaws.items()}
-    return draw_svg(drawing, labels=structures, weight_labels=weights, theme=theme, flaws=flaws, **options)
-
-
-def weight_text(shape: Sequence[Any]) -> str:
-    """Write the shape of a weight: ``32@5×5`` for kernels, ``512×1024`` for a matrix, nothing for a single number."""
-    if len(shape) > 2:
-        # Kernels of a table are stored pair by pair, and have no axis of channels.
-        return f"{shape[0]}@{'×'.join(map(str, shape[2:] if len(shape) > 3 else shape[1:]))}"
-    return "×".join(map(str, shape))
 
 
 # Networks of neurons -----------------------------------------------------------------------------------------

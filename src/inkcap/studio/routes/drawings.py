@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 
 from inkcap.drawing import inside, svg_to_png
 from inkcap.network import Report
+from inkcap.network.picture import picture_of
 from inkcap.studio.hub import HubOf
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.models import Proposal, Source
@@ -18,7 +19,6 @@ from inkcap.studio.reports import items_of, outline_of
 from inkcap.studio.shapes import Layout
 from inkcap.studio.shapes import Report as ReportShape
 from inkcap.symbols import CONNECTIONS, MAIN_PORT
-from inkcap.zoo.paper_figures import picture_of
 
 router = APIRouter(prefix="/api/drawings/{id}")
 SVG, PNG = "image/svg+xml", "image/png"
