@@ -1,4 +1,4 @@
-"""The command export: a drawing goes out as PyTorch, ONNX or weights, each proven, or as a figure for papers."""
+"""The command export: a drawing goes out as PyTorch, ONNX, Keras or weights, each proven, or as a figure for papers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inkcap.drawing import Drawing
     from inkcap.exchange import Exported
 
-PROGRAMS = {"torch": ".py", "onnx": ".onnx", "safetensors": ".safetensors"}
+PROGRAMS = {"torch": ".py", "keras": ".py", "onnx": ".onnx", "safetensors": ".safetensors"}
 FIGURES = {"svg": ".svg", "pdf": ".pdf", "png": ".png", "tikz": ".tex"}
 ENDINGS = {**PROGRAMS, **FIGURES}
 DIRECTIONS = ("right", "down")
@@ -40,7 +40,7 @@ def export(
     arrange: Annotated[bool, typer.Option("--arrange", help="Lay out anew, whatever positions are stored.")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Take a drawing away: as PyTorch, ONNX or weights, proven before it is written, or as a figure."""
+    """Take a drawing away: as PyTorch, Keras, ONNX or weights, proven before it is written, or as a figure."""
     from inkcap.drawing import SUFFIX, load_drawing
     from inkcap.structures import InkcapError
 
@@ -106,6 +106,10 @@ def _export(drawing: Drawing, to: str, path: Path, weights: Any, train: bool) ->
 
     if to == "torch":
         return export_torch(drawing, path, weights, train=train)
+    if to == "keras":
+        from inkcap.exchange import export_keras
+
+        return export_keras(drawing, path, weights)
     if to == "onnx":
         return export_onnx(drawing, path, weights)
     return export_safetensors(drawing, path, weights)

@@ -1,6 +1,13 @@
-"""Exchange: drawings go out as PyTorch, ONNX and weights, each proven against the drawing."""
+"""Exchange: drawings go out as PyTorch, Keras, ONNX and weights, each proven against the drawing."""
 
-from inkcap.exchange.exporting import Exported, ExportError, export_onnx, export_safetensors, export_torch
+from inkcap.exchange.exporting import (
+    Exported,
+    ExportError,
+    export_keras,
+    export_onnx,
+    export_safetensors,
+    export_torch,
+)
 from inkcap.exchange.proof import NotProven, Proof, prove_torch
 from inkcap.exchange.torch_file import TorchFile, print_torch
 
@@ -10,6 +17,7 @@ __all__ = [
     "NotProven",
     "Proof",
     "TorchFile",
+    "export_keras",
     "export_onnx",
     "export_safetensors",
     "export_torch",

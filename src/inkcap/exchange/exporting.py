@@ -58,6 +58,24 @@ def export_safetensors(drawing: Drawing, path: Path, weights: Weights) -> Export
     return Exported(_write({path: _packed(file, weights)}), Proof(difference))
 
 
+def export_keras(drawing: Drawing, path: Path, weights: Weights | None = None) -> Exported:
+    """Write a drawing as a Keras file, and weights, if there are any, beside it for ``load_weights``."""
+    from inkcap.exchange.keras_file import print_keras
+    from inkcap.exchange.keras_proof import compare, give_weights, make_model, prove_keras, weights_file
+
+    file = print_keras(drawing)
+    proof = prove_keras(file)
+    contents: dict[Path, str | bytes] = {path: file.source}
+    if weights is not None:
+        ours = build(file.report.network)
+        load_weights(ours, weights)
+        model = make_model(file)
+        give_weights(model, file, stored_in(ours))
+        compare(model, file, ours.eval())
+        contents[path.with_suffix(".weights.h5")] = weights_file(model)
+    return Exported(_write(contents), proof)
+
+
 def export_onnx(drawing: Drawing, path: Path, weights: Weights | None = None) -> Exported:
     """Write a drawing as an ONNX file for any batch, with these weights or with those that it starts with."""
     from inkcap.exchange.onnx_file import check_onnx, prove_onnx, to_onnx
