@@ -5,6 +5,7 @@ def register() -> None:
     """Add every command to the application."""
     from inkcap.cli import (
         backpropagation,
+        comparing,
         data,
         drawings,
         export,
@@ -18,6 +19,20 @@ def register() -> None:
         zoo,
     )
 
-    modules = (drawings, zoo, groups, pictures, export, plain, backpropagation, runs, resuming, data, serve, theory)
+    modules = (
+        drawings,
+        zoo,
+        groups,
+        pictures,
+        export,
+        comparing,
+        plain,
+        backpropagation,
+        runs,
+        resuming,
+        data,
+        serve,
+        theory,
+    )
     for module in modules:
         assert module.__doc__

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from inkcap.drawing import DrawingError, Edit, Patch, Put, Record, Remove
 from inkcap.drawing.edits import read_record
+from inkcap.drawing.merging import merge_values
 from inkcap.studio.store import Entry
 
 Key = tuple[str, str]
-MISSING: Any = object()
 
 
 def rebase(edit: Edit, others: Iterable[Entry], *, yields: bool = False) -> Edit:
@@ -75,34 +75,5 @@ def _merged(patch: Patch, before: Record | None, after: Record | None, *, yields
 
 
 def merge(base: Any, mine: Any, theirs: Any, *, yields: bool = False) -> Any:
-    """Merge two changes of one JSON value, as deep as both are objects or lists of things with ids."""
-    if mine in (base, theirs):
-        return theirs
-    if theirs == base:
-        return mine
-    if all(isinstance(value, dict) for value in (base, mine, theirs)):
-        return _merge_objects(base, mine, theirs, yields)
-    first, second, third = (_by_id(value) for value in (base, mine, theirs))
-    if first is not None and second is not None and third is not None:
-        return list(_merge_objects(first, second, third, yields).values())
-    return theirs if yields else mine
-
-
-def _merge_objects(base: dict[str, Any], mine: dict[str, Any], theirs: dict[str, Any], yields: bool) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for key in dict.fromkeys((*mine, *theirs)):
-        value = merge(base.get(key, MISSING), mine.get(key, MISSING), theirs.get(key, MISSING), yields=yields)
-        if value is not MISSING:
-            merged[key] = value
-    return merged
-
-
-def _by_id(value: Any) -> dict[str, Any] | None:
-    if value is MISSING:
-        return {}
-    if not isinstance(value, list):
-        return None
-    items = cast("list[Any]", value)
-    if not all(isinstance(item, dict) and "id" in item for item in items):
-        return None
-    return {item["id"]: item for item in items}
+    """Merge two changes of one JSON value; where both say something else, mine wins, unless it yields."""
+    return merge_values(base, mine, theirs, lambda _, __, one, other: other if yields else one)
