@@ -97,7 +97,7 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
 
     from inkcap.drawing import load_drawing
     from inkcap.network import check as check_drawing
-    from inkcap.structures import show_shape
+    from inkcap.network.table import HEADINGS, WORDS, rows_of, totals_of
 
     report = check_drawing(load_drawing(file))
     if as_json:
@@ -105,49 +105,15 @@ def show(file: FileArgument, as_json: JsonOption = False) -> None:
         return
     # Names go in as plain text: what looks like markup in them is only a name.
     table = Table(box=SIMPLE_HEAD, title=Text(report.drawing.name), title_justify="left", title_style="bold")
-    for heading, style in (("capsule", "left"), ("symbol", "left"), ("enters by", "left"), ("total input", "right"),
-                           ("output", "right"), ("parameters", "right"), ("multiply-adds", "right")):  # fmt: skip
-        table.add_column(heading, justify=style)  # pyright: ignore[reportArgumentType]
-    for capsule in (c for id, c in report.capsules.items() if id in report.drawing.capsules):
-        incoming = [report.connections[id] for id in capsule.incoming]
-        entering = "\n".join(_entering_text(c, report) for c in incoming)
-        parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
-        parameters += sum(w.structure.elements for w in capsule.stored if not w.state)
-        costs = sum(c.multiply_adds for c in incoming)
-        cells = [
-            capsule.id,
-            capsule.title,
-            entering,
-            show_shape(capsule.total_input.shape) if capsule.total_input else "?",
-            show_shape(capsule.output.shape) if capsule.output else "?",
-            number(parameters) if parameters else "",
-            number(costs) if costs else "",
-        ]
+    for column, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="left" if column < WORDS else "right")
+    for cells in rows_of(report):
         table.add_row(*map(Text, cells))
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(table)
-    kind = report.classification.kind if report.classification else "with a cycle"
-    say(f" {number(report.parameters)} parameters · {number(report.multiply_adds)} multiply-adds · {kind}")
+    say(f" {totals_of(report)}")
     for diagnostic in report.errors:
         complain(f"[{diagnostic.rule}] {diagnostic.message}")
-
-
-def _entering_text(connection: Any, report: Any) -> str:
-    port = "" if connection.port == "in" else f" to {connection.port}"
-    back = connection.back
-    if back not in report.drawing.capsules:
-        first, count = report.plain.columns.writes[connection.front]
-        back = f"n{first} … n{first + count - 1}"
-    return f"{connection.record.mark} {back}{port}  {_weight_text(connection)}".rstrip()
-
-
-def _weight_text(connection: Any) -> str:
-    for weight in connection.weights.values():
-        shape = weight.structure.shape
-        if len(shape) == 4:
-            return f"{shape[0]}@{shape[2]}×{shape[3]}×{shape[1]}"
-        return "×".join(map(str, shape))
-    return ""
 
 
 @app.command()

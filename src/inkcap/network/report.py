@@ -123,6 +123,13 @@ class Report:
         drawn = (capsule for id, capsule in self.capsules.items() if id in self.drawing.capsules)
         return batch * (plain + sum(capsule.output.bytes for capsule in drawn if capsule.output))
 
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook, as a table."""
+        # The table knows reports, so reports look for it only when they are shown.
+        from inkcap.network.table import html_of
+
+        return html_of(self)
+
     def to_json(self, batch: int = 1) -> dict[str, Any]:
         """Describe the report as one JSON object."""
         return {**self.outline(batch), "structures": self._structures()}
