@@ -151,7 +151,7 @@ def scene_of_drawing(
     }
     for id, use in drawing.uses.items():
         times = f" ×{use.repeat}" if use.repeat > 1 else ""
-        name = shorten(clean(use.label or use.group) + times, 72, NAME_SIZE, bold=True)
+        name = shorten((clean(use.label) or use.group) + times, 72, NAME_SIZE, bold=True)
         given = clean(", ".join(f"{argument} {value}" for argument, value in use.arguments.items()))
         about = clean(f"{id}: group {use.group}{times}") + (f", {given}" if given else "")
         told = wrap(given, TEXT_WIDTH, TITLE_SIZE)
@@ -204,9 +204,9 @@ def _capsule(capsule: Capsule, structure: str, flaw: str) -> Node:
     title = " + ".join((title, *(PARTS[worn.part].title for worn in capsule.wears)))
     written = " ".join((title, *windows))
     lines = wrap(written, TEXT_WIDTH, TITLE_SIZE)
-    full = clean(capsule.label or capsule.id)
+    full = clean(capsule.label) or capsule.id
     # Inside the frame of a group the path before a name says nothing new.
-    name = clean(capsule.label or capsule.id.rpartition(".")[2])
+    name = clean(capsule.label) or capsule.id.rpartition(".")[2]
     said = ", ".join(part for part in (f"{full}: {title}", *windows, clean(structure), clean(flaw)) if part)
     return Node(
         capsule.id,
