@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,15 +59,41 @@ def export(
     path = output or file.with_name(f"{stem}{ENDINGS[to]}")
     if path.resolve() == file.resolve():
         raise InkcapError(f"{path}: the export would take the place of the drawing; name another file with -o")
-    drawing = load_drawing(file)
-    if to in FIGURES:
-        from inkcap.network.picture import Style, read_width
+    wide: Any = {"font": font, "width": width, "monochrome": monochrome, "labels": labels, "opened": opened,
+                 "compact": compact, "direction": direction, "stored": not arrange}  # fmt: skip
+    done = carry_out(load_drawing(file), to, path, run, workspace, train=train, looks=wide)
+    for note in done.notes:
+        say(f"note: {note}")
+    say(done.told)
+    for made in done.files:
+        say(f"wrote {made}")
 
-        wide = read_width(width) if width else None
-        flow: Any = direction
-        _draw(drawing, to, path, Style(font, wide, monochrome, labels, opened, compact, flow, not arrange))
-        return
-    _tell(_export(drawing, to, path, None if run is None else _weights(workspace, run), train))
+
+@dataclass(frozen=True)
+class Done:
+    """What was written, how it was proven or how it looks, and what a person should know."""
+
+    files: tuple[Path, ...]
+    told: str
+    notes: tuple[str, ...] = ()
+
+
+def carry_out(
+    drawing: Drawing,
+    to: str,
+    path: Path,
+    run: str | None = None,
+    workspace: Path = Path(),
+    *,
+    train: bool = False,
+    looks: Mapping[str, Any] | None = None,
+) -> Done:
+    """Export a drawing to a file; ``looks`` tells how a figure looks."""
+    _check_options(to, run, train, [])
+    if to in FIGURES:
+        return _draw(drawing, to, path, dict(looks or {}))
+    exported = _export(drawing, to, path, None if run is None else _weights(workspace, run), train)
+    return Done(exported.files, str(exported.proof), exported.notes)
 
 
 def _check_options(to: str, run: str | None, train: bool, looks: list[str]) -> None:
@@ -81,12 +109,14 @@ def _check_options(to: str, run: str | None, train: bool, looks: list[str]) -> N
         raise InkcapError(f"--{looks[0]} belongs to figures ({', '.join(FIGURES)}), not to {to}")
 
 
-def _draw(drawing: Drawing, to: str, path: Path, style: Any) -> None:
+def _draw(drawing: Drawing, to: str, path: Path, looks: dict[str, Any]) -> Done:
     from inkcap.drawing.picture_scene import PictureError
     from inkcap.network import check
-    from inkcap.network.picture import draw_figure
+    from inkcap.network.picture import Style, draw_figure, read_width
     from inkcap.structures.atomic import write_atomic
 
+    width = looks.pop("width", "")
+    style = Style(millimetres=read_width(width) if width else None, **looks)
     report = check(drawing)
     # A figure of a drawing with errors would show them as facts: it is refused as every other export is.
     _ = report.network
@@ -96,9 +126,9 @@ def _draw(drawing: Drawing, to: str, path: Path, style: Any) -> None:
         write_atomic(path, figure.content)
     except OSError as error:
         raise PictureError(f"{path}: cannot be written: {error.strerror}") from None
-    told = f"{style.millimetres:.4g} mm wide, " if style.millimetres else ""
+    wide = f"{style.millimetres:.4g} mm wide, " if style.millimetres else ""
     inside = "; the drawing is inside and opens again" if figure.carries else ""
-    say(f"wrote {path} ({told}text of {figure.text_points:.1f} pt{inside})")
+    return Done((path,), f"drawn {wide}with text of {figure.text_points:.1f} pt{inside}")
 
 
 def _export(drawing: Drawing, to: str, path: Path, weights: Any, train: bool) -> Exported:
@@ -124,11 +154,3 @@ def _weights(workspace: Path, run: str) -> Any:
     from inkcap.training.weights import read_weights
 
     return read_weights(folder.weights_file())
-
-
-def _tell(exported: Exported) -> None:
-    for note in exported.notes:
-        say(f"note: {note}")
-    say(str(exported.proof))
-    for path in exported.files:
-        say(f"wrote {path}")

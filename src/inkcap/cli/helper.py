@@ -79,12 +79,29 @@ def _preview(question: Question) -> Answer:
     return look(question)
 
 
+def _export(question: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.cli.export import ENDINGS, FIGURES, carry_out
+    from inkcap.drawing import from_text
+
+    names = ("font", "width", "monochrome", "labels", "opened", "compact", "direction")
+    looks = {name: question[name] for name in names} if question["to"] in FIGURES else None
+    path = Path(question["folder"]) / f"{question['stem']}{ENDINGS[question['to']]}"
+    done = carry_out(
+        from_text(question["text"]), question["to"], path, question["run"], Path(question["workspace"]),
+        train=question["train"], looks=looks,
+    )  # fmt: skip
+    return {"files": [file.name for file in done.files], "told": done.told, "notes": list(done.notes)}
+
+
 ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "code": _code,
     "step": _step,
     "expand": _expand,
     "data": _data,
     "preview": _preview,
+    "export": _export,
 }
 
 

@@ -26,8 +26,9 @@ class HelperError(InkcapError):
 class Helper:
     """The process, and the one question at a time that it is asked."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, patience: float = PATIENCE) -> None:
+        """Start nothing yet; an answer may take so many seconds."""
+        self._patience = patience
         self._process: asyncio.subprocess.Process | None = None
         self._lock = asyncio.Lock()
 
@@ -36,11 +37,11 @@ class Helper:
         async with self._lock:
             process = await self._running()
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(self._patience):
                     answer = await _exchange(process, {"what": what, **given})
             except TimeoutError:
                 await self._end()
-                raise HelperError(f"this took longer than {PATIENCE:.0f} seconds and was given up") from None
+                raise HelperError(f"this took longer than {self._patience:.0f} seconds and was given up") from None
             except (OSError, ValueError, asyncio.IncompleteReadError):
                 await self._end()
                 raise HelperError("the process that computes ended unexpectedly, maybe for want of memory") from None

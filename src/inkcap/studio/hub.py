@@ -13,6 +13,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.exports import Exports
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
@@ -45,6 +46,7 @@ class Hub:
         self.sketches = Sketches()
         self.runs = RunList(workspace, self.store)
         self.helper = Helper()
+        self.exports = Exports(self.store.folder)
         self.data_sets: list[dict[str, Any]] | None = None
         """The sets that can be trained on, once the helper has listed them."""
         self._live: dict[str, Live] = {}

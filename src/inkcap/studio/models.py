@@ -75,11 +75,13 @@ class ZooEntry(Told):
 
 
 class NewDrawing(Asked):
-    """A new drawing: empty, from the zoo, or from the text of a drawing file."""
+    """A new drawing: empty, from the zoo, from the text of a drawing file, or from a picture that carries one."""
 
     name: str = NAME
     zoo: str | None = None
     text: str | None = None
+    picture: str | None = None
+    """The bytes of an SVG or PNG, in base64."""
 
 
 class NewName(Asked):

@@ -62,6 +62,8 @@ POLICIES = (
     Policy(f"{DRAWING}/picture.png"),
     Policy(f"{DRAWING}/file"),
     Policy(f"{DRAWING}/code"),
+    Policy(f"{DRAWING}/export", WRITE),
+    Policy("/api/exports/{token}/{name}"),
     Policy(f"{DRAWING}/report"),
     Policy(f"{DRAWING}/layout"),
     Policy(f"{DRAWING}/neurons"),

@@ -6,6 +6,8 @@ import type {
   DataPreview,
   DataSet,
   DrawingFile,
+  ExportMade,
+  ExportRequest,
   HistoryRow,
   Layout,
   Mathematics,
@@ -66,12 +68,14 @@ export const api = {
   catalogue: () => request<Catalogue>("/catalogue"),
   workspace: () => request<Workspace>("/workspace"),
   zoo: (search = "") => request<ZooEntry[]>(`/zoo?search=${encodeURIComponent(search)}`),
-  create: (body: { name: string; zoo?: string; text?: string }) => request<{ id: string }>("/drawings", body),
+  create: (body: { name: string; zoo?: string; text?: string; picture?: string }) =>
+    request<{ id: string }>("/drawings", body),
   rename: (id: string, name: string) => request<unknown>(`${of(id)}/rename`, { name }),
   duplicate: (id: string) => request<{ id: string }>(`${of(id)}/duplicate`, {}),
   remove: (id: string) => request<{ undo: string }>(`${of(id)}/delete`, {}),
   undelete: (undo: string) => request<unknown>("/undelete", { undo }),
   layout: (id: string, group = "") => request<Layout>(`${of(id)}/layout?group=${encodeURIComponent(group)}`),
+  export: (id: string, asked: ExportRequest) => request<ExportMade>(`${of(id)}/export`, asked),
   code: (id: string) => request<{ source: string }>(`${of(id)}/code`),
   history: (id: string) => request<HistoryRow[]>(`${of(id)}/history`),
   at: (id: string, seq: number) => request<{ document: DrawingFile }>(`${of(id)}/at/${seq}`),
@@ -99,7 +103,9 @@ export const api = {
 export const link = {
   zooPicture: (name: string, dark: boolean) =>
     `/api/zoo/${encodeURIComponent(name)}/picture.svg${dark ? "?dark=1" : ""}`,
-  picture: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.svg${dark ? "?dark=1" : ""}`,
+  picture: (id: string, dark = false) =>
+    `/api/drawings/${encodeURIComponent(id)}/picture.svg?carry=1${dark ? "&dark=1" : ""}`,
+  exported: (token: string, name: string) => `/api/exports/${token}/${encodeURIComponent(name)}`,
   png: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.png${dark ? "?dark=1" : ""}`,
   file: (id: string) => `/api/drawings/${encodeURIComponent(id)}/file`,
   live: (id: string) =>

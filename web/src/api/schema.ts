@@ -268,6 +268,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export
+         * @description Export a drawing in one of the forms; what cannot be proven is refused.
+         */
+        post: operations["export_api_drawings__id__export_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drawings/{id}/file": {
         parameters: {
             query?: never;
@@ -397,7 +417,7 @@ export interface paths {
         };
         /**
          * Show Png
-         * @description Draw a drawing as PNG, twice as fine as it is large.
+         * @description Draw a drawing as PNG, twice as fine as it is large, with the drawing inside.
          */
         get: operations["show_png_api_drawings__id__picture_png_get"];
         put?: never;
@@ -417,7 +437,7 @@ export interface paths {
         };
         /**
          * Show Picture
-         * @description Draw a drawing as SVG; a small one is of its file, and sketched where the drawing is large.
+         * @description Draw a drawing as SVG; a small one is of its file, one to ``carry`` away has the drawing inside.
          */
         get: operations["show_picture_api_drawings__id__picture_svg_get"];
         put?: never;
@@ -580,6 +600,26 @@ export interface paths {
          * @description Count the networks with n inputs and m neurons, and draw some of them.
          */
         get: operations["enumerate_networks_api_enumeration_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/exports/{token}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fetch
+         * @description Give a file of an export, to be kept.
+         */
+        get: operations["fetch_api_exports__token___name__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1466,6 +1506,84 @@ export interface components {
             start: number;
         };
         /**
+         * ExportMade
+         * @description An export that was made: where its files are fetched, how it was proven, what a person should know.
+         */
+        ExportMade: {
+            /** Files */
+            files: components["schemas"]["ExportedFile"][];
+            /** Notes */
+            notes: string[];
+            /** Token */
+            token: string;
+            /** Told */
+            told: string;
+        };
+        /**
+         * ExportRequest
+         * @description An export: the form, a run whose weights go along, and for figures how they look.
+         */
+        ExportRequest: {
+            /**
+             * Compact
+             * @default false
+             */
+            compact: boolean;
+            /**
+             * Direction
+             * @default right
+             * @enum {string}
+             */
+            direction: "right" | "down";
+            /**
+             * Font
+             * @default
+             */
+            font: string;
+            /**
+             * Labels
+             * @default true
+             */
+            labels: boolean;
+            /**
+             * Monochrome
+             * @default false
+             */
+            monochrome: boolean;
+            /**
+             * Opened
+             * @default false
+             */
+            opened: boolean;
+            /** Run */
+            run?: string | null;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "svg" | "png" | "pdf" | "tikz" | "torch" | "keras" | "onnx" | "safetensors";
+            /**
+             * Train
+             * @default false
+             */
+            train: boolean;
+            /**
+             * Width
+             * @default
+             */
+            width: string;
+        };
+        /**
+         * ExportedFile
+         * @description A file of an export.
+         */
+        ExportedFile: {
+            /** Bytes */
+            bytes: number;
+            /** Name */
+            name: string;
+        };
+        /**
          * Face
          * @description A capsule symbol at one rank.
          */
@@ -1800,11 +1918,13 @@ export interface components {
         };
         /**
          * NewDrawing
-         * @description A new drawing: empty, from the zoo, or from the text of a drawing file.
+         * @description A new drawing: empty, from the zoo, from the text of a drawing file, or from a picture that carries one.
          */
         NewDrawing: {
             /** Name */
             name: string;
+            /** Picture */
+            picture?: string | null;
             /** Text */
             text?: string | null;
             /** Zoo */
@@ -3113,6 +3233,41 @@ export interface operations {
             };
         };
     };
+    export_api_drawings__id__export_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportMade"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     show_file_api_drawings__id__file_get: {
         parameters: {
             query?: never;
@@ -3342,6 +3497,7 @@ export interface operations {
                 down?: boolean;
                 open?: boolean;
                 small?: boolean;
+                carry?: boolean;
             };
             header?: never;
             path: {
@@ -3637,6 +3793,36 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Enumeration"];
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    fetch_api_exports__token___name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {

@@ -35,6 +35,8 @@ export type Patch = Schemas["Patch"];
 export type Edit = Schemas["Edit"];
 /** The drawing file as it is written. */
 export type DrawingFile = Schemas["DrawingFile"];
+export type ExportRequest = Partial<Schemas["ExportRequest"]> & Pick<Schemas["ExportRequest"], "to">;
+export type ExportMade = Schemas["ExportMade"];
 
 export interface Records {
   meta: Meta;

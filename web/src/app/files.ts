@@ -7,6 +7,8 @@ import { useStudio } from "./store";
 import { words } from "./words";
 
 const LARGEST = 64 * 2 ** 20;
+/** In base64 it must fit into a request. */
+const LARGEST_PICTURE = 11 * 2 ** 20;
 const word = () => words(useStudio.getState().language);
 
 /** A name that no drawing has yet. */
@@ -21,19 +23,30 @@ export const show = (id: string): void => {
   location.hash = `#/drawing/${id}`;
 };
 
+const inBase64 = (file: Blob): Promise<string> =>
+  new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(String(reader.result).split(",", 2)[1] ?? "");
+    reader.onerror = () => failed(new Error(word().noDrawingFile));
+    reader.readAsDataURL(file);
+  });
+
 /** Make drawings of the workspace from files, and show the last one; a wrong file is named in one sentence. */
 export async function openFiles(files: Iterable<File>): Promise<void> {
   let last: string | null = null;
   for (const file of files) {
-    if (!/\.json$/i.test(file.name) || file.size > LARGEST) {
+    const picture = /\.(svg|png)$/i.test(file.name);
+    if ((!picture && !/\.json$/i.test(file.name)) || file.size > (picture ? LARGEST_PICTURE : LARGEST)) {
       say(`${file.name}: ${word().noDrawingFile}`, true);
       continue;
     }
-    const text = await file.text();
+    const text = picture ? "" : await file.text();
     const known = await attempt(api.workspace());
     if (!known) return;
     try {
-      const made = await api.create({ name: freshTitle(titleOf(file.name, text), known.drawings), text });
+      const name = freshTitle(titleOf(file.name, text), known.drawings);
+      // What a picture carries is read by the server, as strictly as a drawing file.
+      const made = await api.create(picture ? { name, picture: await inBase64(file) } : { name, text });
       last = made.id;
     } catch (error) {
       say(`${file.name}: ${(error as Error).message}`, true);

@@ -54,7 +54,7 @@ export interface StudioState {
   clients: number;
   selection: ReadonlySet<string>;
   quickAdd: QuickAdd | null;
-  dialog: "keys" | "history" | "code" | "rename" | null;
+  dialog: "keys" | "history" | "code" | "rename" | "export" | null;
   dock: boolean;
   notice: Notice | null;
   outside: Edit | null;

@@ -6,6 +6,7 @@ import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { nameOf } from "../model/drawing";
 import { Dialog } from "./Dialogs";
+import { ExportDialog } from "./ExportDialog";
 
 /** Ask for another name. */
 export function RenameDialog({ id, name, onClose }: { id: string; name: string; onClose: (renamed: boolean) => void }) {
@@ -131,6 +132,7 @@ export function FileDialogs() {
   const close = () => useStudio.setState({ dialog: null });
   if (!id) return null;
   if (dialog === "rename") return <RenameDialog id={id} name={name} onClose={close} />;
+  if (dialog === "export") return <ExportDialog id={id} onClose={close} />;
   if (dialog === "code") return <CodeDialog id={id} name={name} onClose={close} />;
   return null;
 }

@@ -105,6 +105,9 @@ function ExportMenu() {
       <a role="menuitem" href={link.file(id)} download>
         {word.file}
       </a>
+      <button type="button" role="menuitem" onClick={() => useStudio.setState({ dialog: "export" })}>
+        {word.moreForms}
+      </button>
     </Menu>
   );
 }

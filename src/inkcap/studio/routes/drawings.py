@@ -9,7 +9,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from inkcap.drawing import inside, svg_to_png
+from inkcap.drawing import inside
+from inkcap.drawing.picture_files import picture_file
 from inkcap.network import Report
 from inkcap.network.picture import picture_of
 from inkcap.studio.hub import HubOf
@@ -31,21 +32,30 @@ def _picture(report: Report, dark: bool, down: bool, opened: bool) -> str:
 
 @router.get("/picture.svg", response_class=Response)
 async def show_picture(
-    hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False, small: bool = False
+    hub: HubOf,
+    id: str,
+    dark: bool = False,
+    down: bool = False,
+    open: bool = False,
+    small: bool = False,
+    carry: bool = False,
 ) -> Response:
-    """Draw a drawing as SVG; a small one is of its file, and sketched where the drawing is large."""
+    """Draw a drawing as SVG; a small one is of its file, one to ``carry`` away has the drawing inside."""
     if small:
         path = hub.path(hub.row(id))
         return Response(await asyncio.to_thread(hub.sketches.small, id, path, dark), media_type=SVG)
     report = await (await hub.live(id)).report()
-    return Response(await asyncio.to_thread(_picture, report, dark, down, open), media_type=SVG)
+    svg = await asyncio.to_thread(_picture, report, dark, down, open)
+    drawing = (report.drawn or report.drawing).to_text() if carry else ""
+    return Response(await asyncio.to_thread(picture_file, svg, ".svg", drawing), media_type=SVG)
 
 
 @router.get("/picture.png", response_class=Response)
 async def show_png(hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False) -> Response:
-    """Draw a drawing as PNG, twice as fine as it is large."""
+    """Draw a drawing as PNG, twice as fine as it is large, with the drawing inside."""
     report = await (await hub.live(id)).report()
-    png = await asyncio.to_thread(lambda: svg_to_png(_picture(report, dark, down, open), 2.0))
+    drawing = (report.drawn or report.drawing).to_text()
+    png = await asyncio.to_thread(lambda: picture_file(_picture(report, dark, down, open), ".png", drawing))
     return Response(png, media_type=PNG)
 
 

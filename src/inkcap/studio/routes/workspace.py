@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import secrets
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import cast
 from fastapi import APIRouter, Response
 
 from inkcap.drawing import Drawing, DrawingError, Edit, Meta, Put, from_text
+from inkcap.drawing.picture_carried import carried_text
 from inkcap.structures.atomic import sync_folder, write_atomic
 from inkcap.studio.catalogue import catalogue
 from inkcap.studio.hub import Hub, HubOf, NotThere
@@ -121,14 +123,24 @@ def undelete(hub: HubOf, asked: Undelete) -> DrawingId:
 
 
 def _new(asked: NewDrawing) -> Drawing:
-    if asked.zoo is not None and asked.text is not None:
-        raise DrawingError("a drawing comes from the zoo or from a text: give one of the two")
-    if asked.zoo is None and asked.text is None:
+    if sum(source is not None for source in (asked.zoo, asked.text, asked.picture)) > 1:
+        raise DrawingError("a drawing comes from the zoo, from a text or from a picture: give one of them")
+    if asked.zoo is None and asked.text is None and asked.picture is None:
         return Drawing(asked.name)
-    drawing = draw_known(asked.zoo) if asked.zoo is not None else from_text(asked.text or "")
+    drawing = draw_known(asked.zoo) if asked.zoo is not None else _read(asked)
     if drawing.name != asked.name:
         drawing.apply(Edit("name", (Put(Meta.from_json({"name": asked.name, "dtype": drawing.dtype}, "")),)))
     return drawing
+
+
+def _read(asked: NewDrawing) -> Drawing:
+    if asked.picture is None:
+        return from_text(asked.text or "")
+    try:
+        content = base64.b64decode(asked.picture, validate=True)
+    except ValueError:
+        raise DrawingError("the picture did not come whole") from None
+    return from_text(carried_text(content))
 
 
 def add_drawing(hub: Hub, drawing: Drawing, name: str) -> str:

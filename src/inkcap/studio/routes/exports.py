@@ -1,0 +1,40 @@
+"""Exports: a drawing goes out, proven by a process of its own, and its files are fetched."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
+
+from inkcap.studio.export_models import ExportedFile, ExportMade, ExportRequest
+from inkcap.studio.hub import HubOf, NotThere
+from inkcap.studio.routes.runs import found_run
+from inkcap.studio.workspace import safe_stem
+
+router = APIRouter(prefix="/api")
+
+
+@router.post("/drawings/{id}/export")
+async def export(hub: HubOf, id: str, asked: ExportRequest) -> ExportMade:
+    """Export a drawing in one of the forms; what cannot be proven is refused."""
+    live = await hub.live(id)
+    # A drawing with errors is no network: those are what is told then.
+    _ = (await live.report()).network
+    drawing, _ = await live.copy()
+    question = asked.model_dump()
+    if asked.run is not None:
+        question["run"] = str(found_run(hub, asked.run))
+    made = await hub.exports.make(
+        safe_stem(drawing.name), text=drawing.to_text(), workspace=str(hub.workspace), **question
+    )
+    files = [ExportedFile(name=path.name, bytes=path.stat().st_size) for path in made.files]
+    return ExportMade(token=made.token, files=files, told=made.told, notes=list(made.notes))
+
+
+@router.get("/exports/{token}/{name}", response_class=FileResponse)
+def fetch(hub: HubOf, token: str, name: str) -> FileResponse:
+    """Give a file of an export, to be kept."""
+    try:
+        path = hub.exports.find(token, name)
+    except OSError:
+        raise NotThere("This export is not there any more: make it again.") from None
+    return FileResponse(path, media_type="application/octet-stream", filename=path.name)
