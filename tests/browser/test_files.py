@@ -44,7 +44,7 @@ def test_a_file_is_dropped_on_the_start_screen_and_on_the_canvas(page):
     page.wait_for_function("id => !location.hash.includes(id)", arg=first)
     expect_vertices(page, 4)
     drop(page, "#canvas", picture__png=b"\x89PNG")
-    assert "picture.png" in page.inner_text(".notice.bad")
+    page.wait_for_selector(".notice.bad >> text=picture.png")
     drop(page, "#canvas", broken__inkcap__json=b'{"format": 1, "name": "x", "capsules": [{"id": "a"}]}')
     page.wait_for_selector(".notice.bad >> text=broken.inkcap.json")
     said = page.inner_text(".notice.bad")
@@ -103,6 +103,30 @@ def test_pictures_file_and_code_are_exported(page, studio):
     page.get_by_role("button", name="Copy", exact=True).click()
     page.wait_for_selector(".notice")
     assert "nn.Linear(4, 3)" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_figure_is_exported_and_dropped_back(page):
+    start_empty(page)
+    quick_add(page, "1D-data 4")
+    quick_add(page, "1D-softmax 3")
+    expect_total(page, "15")
+    first = drawing_id(page)
+    page.get_by_text("Export").click()
+    page.get_by_role("menuitem", name="ONNX").click()
+    page.get_by_label("Form").select_option("png")
+    page.get_by_role("dialog").get_by_role("button", name="Export", exact=True).click()
+    page.wait_for_selector(".export-made >> text=opens again", timeout=60_000)
+    with page.expect_download() as saved:
+        page.locator(".export-made a").click()
+    picture = saved.value.path().read_bytes()
+    assert saved.value.suggested_filename.endswith(".png")
+    page.get_by_label("Form").select_option("torch")
+    page.get_by_role("dialog").get_by_role("button", name="Export", exact=True).click()
+    page.wait_for_selector(".export-made >> text=proven with random weights", timeout=90_000)
+    page.get_by_role("button", name="Close").click()
+    drop(page, "#canvas", figure__png=picture)
+    page.wait_for_function("id => !location.hash.includes(id)", arg=first)
+    expect_vertices(page, 2)
 
 
 def test_own_data_are_looked_into_and_trained_on(page, tmp_path):

@@ -103,7 +103,9 @@ export const api = {
 export const link = {
   zooPicture: (name: string, dark: boolean) =>
     `/api/zoo/${encodeURIComponent(name)}/picture.svg${dark ? "?dark=1" : ""}`,
-  picture: (id: string, dark = false) =>
+  picture: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.svg${dark ? "?dark=1" : ""}`,
+  /** With the drawing inside. */
+  svg: (id: string, dark = false) =>
     `/api/drawings/${encodeURIComponent(id)}/picture.svg?carry=1${dark ? "&dark=1" : ""}`,
   exported: (token: string, name: string) => `/api/exports/${token}/${encodeURIComponent(name)}`,
   png: (id: string, dark = false) => `/api/drawings/${encodeURIComponent(id)}/picture.png${dark ? "?dark=1" : ""}`,

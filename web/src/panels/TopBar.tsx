@@ -93,7 +93,7 @@ function ExportMenu() {
   const word = words(useStudio((s) => s.language));
   return (
     <Menu label={`${word.exportMenu} ▾`}>
-      <a role="menuitem" href={link.picture(id, theme === "dark")} download={`${name}.svg`}>
+      <a role="menuitem" href={link.svg(id, theme === "dark")} download={`${name}.svg`}>
         {word.picture} · SVG
       </a>
       <a role="menuitem" href={link.png(id, theme === "dark")} download={`${name}.png`}>
