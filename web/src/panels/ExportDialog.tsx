@@ -79,7 +79,14 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
       >
         <label>
           {word.form}
-          <select value={to} onChange={(event) => setTo(event.target.value as Form)}>
+          <select
+            value={to}
+            onChange={(event) => {
+              setTo(event.target.value as Form);
+              setMade(null);
+              setWrong("");
+            }}
+          >
             <optgroup label={word.figure}>
               {FIGURES.map(([form, name]) => (
                 <option key={form} value={form}>
