@@ -3,6 +3,8 @@ import { memo, useMemo } from "react";
 import type { Attributes, Connection, Point, Value } from "../api/types";
 import { useStudio } from "../app/store";
 import { Sign } from "../glyphs/Glyphs";
+import { useInsight } from "../insight/mode";
+import { usePaint, WireInsight } from "../insight/Overlay";
 import { connectionSymbol, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { findingsAt } from "../model/within";
@@ -82,6 +84,8 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const parallel = useRank(id, source, target);
   const fine = useFine(source, target);
   const mark = useMark(id);
+  const paint = usePaint(id);
+  const seen = useInsight((s) => s.on && s.hover === id);
   if (!connection) return null;
   const from: Point = [sourceX - 5, sourceY];
   const to: Point = [targetX - 3, targetY];
@@ -92,11 +96,15 @@ export const Wire = memo(function Wire(props: EdgeProps) {
       : route(from, to, bends, bends.length ? 0 : lift);
   const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
   const text = wireText(connection, weight, computed);
+  // A colour that tells a number is not hidden by that of the selection; an error always shows.
+  const painted = paint?.fill && tone !== "flawed" ? { stroke: paint.fill, strokeWidth: 1.6 + 4 * paint.share } : null;
+  const head = painted ? "-painted" : tone ? `-${tone}` : "";
   return (
     <>
       <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${mark?.tone ?? ""}`}>
         <path className="reach" d={path} />
-        <path className="wire" d={path} markerEnd={`url(#arrow${tone ? `-${tone}` : ""})`} />
+        {painted && <path className="wire-edge" d={path} style={{ strokeWidth: painted.strokeWidth + 1.4 }} />}
+        <path className="wire" d={path} markerEnd={`url(#arrow${head})`} style={painted ?? undefined} />
         {symbol && (!fine || selected) && (
           <g transform={`translate(${middle[0]} ${middle[1]})`}>
             <circle className="badge" r="9.5" />
@@ -113,6 +121,13 @@ export const Wire = memo(function Wire(props: EdgeProps) {
         <EdgeLabelRenderer>
           <div className={`wire-mark ${mark.tone}`} style={{ transform: `translate(${middle[0]}px, ${middle[1]}px)` }}>
             <WireMark id={id} />
+          </div>
+        </EdgeLabelRenderer>
+      )}
+      {((paint?.text && !fine) || seen) && (
+        <EdgeLabelRenderer>
+          <div className="wire-insight" style={{ transform: `translate(${middle[0]}px, ${middle[1]}px)` }}>
+            <WireInsight id={id} text={paint?.text ?? ""} />
           </div>
         </EdgeLabelRenderer>
       )}
@@ -156,7 +171,7 @@ export function Arrowheads() {
   return (
     <svg className="defs" aria-hidden="true">
       <defs>
-        {["", "-chosen", "-flawed"].map((tone) => (
+        {["", "-chosen", "-flawed", "-painted"].map((tone) => (
           <marker
             key={tone}
             id={`arrow${tone}`}

@@ -4,6 +4,7 @@ import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDeta
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { showInsight } from "../insight/mode";
 import { grouped } from "../model/findings";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
@@ -222,6 +223,9 @@ function Progress({ run, onStop }: { run: RunRow | undefined; onStop: () => void
         {" · "}
         <i data-run-state={run.state}>{run.state}</i>
       </span>
+      <button type="button" className="button" title={`${word.showOnNetwork} (O)`} onClick={() => showInsight(run.id)}>
+        {word.showOnNetwork}
+      </button>
       {isGoing(run) && (
         <button type="button" className="button" onClick={onStop}>
           {word.stop}
