@@ -26,6 +26,7 @@ BEST = "best.safetensors"
 SUMMARY = "summary.json"
 SIGNALS = "signals.jsonl"
 CHECKPOINTS = "checkpoints"
+FRAMES = "frames"
 RESUMES = "resumes.json"
 FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY, CHECKPOINTS)
 

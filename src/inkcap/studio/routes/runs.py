@@ -148,7 +148,7 @@ def list_runs(hub: HubOf, drawing: str | None = None, going: bool = False) -> Re
 @router.get("/runs/{id}")
 def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
     """Give a run with its curves."""
-    path = _found(hub, id)
+    path = found_run(hub, id)
     row = hub.runs.row(path.name)
     if row is None:
         raise NotThere(GONE)
@@ -164,7 +164,7 @@ def show_curves(hub: HubOf, runs: Annotated[str, Query(max_length=1_000)], point
     ids = list(dict.fromkeys(runs.split(",")))
     if len(ids) > MOST_DRAWN:
         raise trainings.TrainingError(f"{len(ids)} runs are too many for one picture: choose {MOST_DRAWN} at most")
-    return hub.runs.draw({id: _found(hub, id) for id in ids}, points)
+    return hub.runs.draw({id: found_run(hub, id) for id in ids}, points)
 
 
 @router.get("/runs/{id}/compare")
@@ -172,7 +172,7 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
     """Tell what is different between the drawings of two runs, by meaning."""
 
     def compared() -> Comparison:
-        before, after = (from_text(RunFolder.open(_found(hub, one)).drawing_text()) for one in (id, other))
+        before, after = (from_text(RunFolder.open(found_run(hub, one)).drawing_text()) for one in (id, other))
         return comparison_of(before, after)
 
     return await asyncio.to_thread(compared)
@@ -181,21 +181,21 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
 @router.post("/runs/{id}/stop")
 def stop_run(hub: HubOf, id: str) -> Empty:
     """Stop a run; what it has learnt is kept."""
-    trainings.stop(RunFolder.open(_found(hub, id)))
+    trainings.stop(RunFolder.open(found_run(hub, id)))
     return Empty()
 
 
 @router.post("/runs/{id}/notes")
 def note_run(hub: HubOf, id: str, asked: Notes) -> Empty:
     """Keep a note and tags with a run."""
-    write_notes(_found(hub, id), asked.note, asked.tags)
+    write_notes(found_run(hub, id), asked.note, asked.tags)
     return Empty()
 
 
 @router.post("/runs/{id}/delete")
 def delete_run(hub: HubOf, id: str) -> Undo:
     """Delete a run that has ended; the answer takes it back."""
-    path = _found(hub, id)
+    path = found_run(hub, id)
     row = hub.runs.row(path.name)
     if row is not None and row.state in GOING:
         raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
@@ -213,7 +213,7 @@ def undelete_run(hub: HubOf, id: str, asked: Undelete) -> Started:
 @router.post("/runs/{id}/again")
 def open_again(hub: HubOf, id: str) -> DrawingId:
     """Find the drawing that a run was started from; where it has gone, it is made again from the run's own copy."""
-    path = _found(hub, id)
+    path = found_run(hub, id)
     started = hub.store.runs().get(path.name)
     if started and hub.store.row(started) is not None:
         return DrawingId(id=started)
@@ -223,7 +223,8 @@ def open_again(hub: HubOf, id: str) -> DrawingId:
     return DrawingId(id=made)
 
 
-def _found(hub: Hub, id: str) -> Path:
+def found_run(hub: Hub, id: str) -> Path:
+    """Give the folder of a run by its id."""
     path = hub.runs.path(id)
     if path is None:
         raise NotThere(GONE)
