@@ -97,13 +97,13 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
   const text = wireText(connection, weight, computed);
   // A colour that tells a number is not hidden by that of the selection; an error always shows.
-  const painted = paint?.fill && tone !== "flawed" ? { stroke: paint.fill, strokeWidth: 1.6 + 4 * paint.share } : null;
+  const painted = paint?.fill && tone !== "flawed" ? { stroke: paint.fill, strokeWidth: 2.4 + 4 * paint.share } : null;
   const head = painted ? "-painted" : tone ? `-${tone}` : "";
   return (
     <>
-      <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${mark?.tone ?? ""}`}>
+      <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${painted ? "painted-line" : ""} ${mark?.tone ?? ""}`}>
         <path className="reach" d={path} />
-        {painted && <path className="wire-edge" d={path} style={{ strokeWidth: painted.strokeWidth + 1.4 }} />}
+        {painted && <path className="wire-edge" d={path} style={{ strokeWidth: painted.strokeWidth + 1.2 }} />}
         <path className="wire" d={path} markerEnd={`url(#arrow${head})`} style={painted ?? undefined} />
         {symbol && (!fine || selected) && (
           <g transform={`translate(${middle[0]} ${middle[1]})`}>

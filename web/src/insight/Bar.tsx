@@ -93,8 +93,8 @@ function Choices() {
   const measure = useInsight((s) => s.measure);
   return (
     <>
-      <label>
-        <span>{word.ofRun}</span>
+      <label title={word.ofRun}>
+        <span className="unseen">{word.ofRun}</span>
         <select id="insight-run" value={run ?? ""} onChange={(event) => chooseRun(event.target.value)}>
           {run && !runs.some((one) => one.id === run) && <option value={run}>{run}</option>}
           {runs.map((one) => (
@@ -105,7 +105,7 @@ function Choices() {
         </select>
       </label>
       <label title={word[tellsWord(measure)]}>
-        <span>{word.measureLabel}</span>
+        <span className="unseen">{word.measureLabel}</span>
         <select id="insight-measure" value={measure} onChange={(event) => chooseMeasure(event.target.value as Measure)}>
           {MEASURES.map((one) => (
             <option key={one} value={one}>

@@ -7,13 +7,19 @@ import { groupSeries, MEASURES, reading, type Sample, seriesOf, TOGETHER } from 
 import { indexOf, useInsight } from "./mode";
 import { measureWord } from "./naming";
 import { Mosaic } from "./Pictures";
-import type { Paint } from "./painting";
+import { NO_PAINTS, type Paint } from "./painting";
 
 /** How a drawn thing is painted now; the mathematics has the canvas for itself. */
 export function usePaint(id: string): Paint | undefined {
   const free = useTheory((s) => s.mode === null);
   const paint = useInsight((s) => (s.on ? s.paints.get(id) : undefined));
   return free ? paint : undefined;
+}
+
+/** How everything is painted now, for those who paint many things at once. */
+export function usePaints(): ReadonlyMap<string, Paint> {
+  const free = useTheory((s) => s.mode === null);
+  return useInsight((s) => (s.on && free ? s.paints : NO_PAINTS));
 }
 
 /** What the asked example becomes in a capsule, or in the capsule that leaves a group. */

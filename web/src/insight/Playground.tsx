@@ -8,15 +8,10 @@ import { ExampleStrip } from "./Examples";
 import { useFetched } from "./fetching";
 import { ask, frameOf, useInsight } from "./mode";
 import { askPicture, Pad } from "./Pad";
+import { readNumbers } from "./reading";
 import { inputCount } from "./twofold";
 
 const MOST_FIELDS = 64;
-
-export const readNumbers = (text: string): number[] =>
-  text
-    .split(/[\s,;]+/)
-    .filter(Boolean)
-    .map(Number);
 
 /** Numbers to be typed: one field for each input, filled in from the chosen example. */
 function NumberFields({ start, count }: { start: string; count: number }) {

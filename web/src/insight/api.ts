@@ -1,88 +1,25 @@
 /** What the server says of a run's inside: signals, values, examples, answers, confusion, decision surface. */
 
 import { request } from "../api/client";
+import type { Schemas } from "../api/types";
 
-type Numbers = (number | null)[];
-
-export interface ConnectionSignals {
-  weight: Numbers;
-  update: Numbers;
-  gradient: Numbers;
-}
-
-export interface CapsuleSignals extends ConnectionSignals {
-  output: Numbers;
-  delta: Numbers;
-  dead: Numbers;
-  milliseconds: Numbers;
-  megabytes: Numbers;
-}
-
-export interface Signals {
-  epochs: number[];
-  frames: number[];
-  batch: number;
-  capsules: Record<string, CapsuleSignals>;
-  connections: Record<string, ConnectionSignals>;
-  why: string | null;
-}
-
+export type CapsuleSignals = Schemas["CapsuleSignals"];
+export type ConnectionSignals = Schemas["ConnectionSignals"];
+export type Signals = Schemas["RunSignals"];
 /** A picture as rows of numbers; of colour pictures each cell has three of them in turn. */
-export interface Picture {
-  rows: Numbers[];
-  channels: 1 | 3;
-}
-
-export interface Histogram {
-  edges: number[];
-  counts: number[];
-}
-
-export interface WeightValues {
-  name: string;
-  shape: number[];
-  norm: number | null;
-  mean: number | null;
-  deviation: number | null;
-  minimum: number | null;
-  maximum: number | null;
-  histogram: Histogram | null;
-  kernels: Picture[] | null;
-  matrix: { rows: (number | null)[][]; whole: boolean } | null;
-}
-
-export interface Values {
-  id: string;
-  kind: "capsule" | "connection";
-  title: string;
-  epoch: number;
-  samples: number;
-  weights: WeightValues[];
-  output: {
-    histogram: Histogram | null;
-    mean: number | null;
-    deviation: number | null;
-    norm: number | null;
-    dead: number | null;
-  } | null;
-  delta: { histogram: Histogram | null; norm: number | null } | null;
-  gradient: { histogram: Histogram | null; norm: number | null } | null;
-}
-
-export type Part = "training" | "validation" | "test";
-
-export interface Example {
-  number: number;
-  label: string | null;
-  thumbnail: Picture | null;
-  text: string;
-}
-
-export interface Examples {
-  part: Part;
-  count: number;
-  examples: Example[];
-}
+export type Picture = Schemas["Picture"];
+export type Histogram = Schemas["Histogram"];
+export type WeightValues = Schemas["WeightValues"];
+export type Values = Schemas["Values"];
+export type Example = Schemas["Example"];
+export type Examples = Schemas["Examples"];
+export type Part = Examples["part"];
+export type OutputAnswer = Schemas["OutputAnswer"];
+export type Activation = Schemas["Activation"];
+export type Coupling = Schemas["Coupling"];
+export type Answer = Schemas["RunAnswer"];
+export type Confusion = Schemas["Confusion"];
+export type Surface = Schemas["Surface"];
 
 /** What the network is asked about. */
 export type Subject =
@@ -90,71 +27,6 @@ export type Subject =
   | { picture: { rows: number[][] } }
   | { image: string }
   | { values: number[] };
-
-export interface OutputAnswer {
-  output: string;
-  meaning: "probabilities" | "scores" | "numbers";
-  classes: { name: string; share: number | null }[] | null;
-  values: Numbers | null;
-  truth: string | null;
-  loss: number | null;
-}
-
-export interface Activation {
-  shape: number[];
-  maps: Picture[] | null;
-  row: Numbers | null;
-  minimum: number | null;
-  maximum: number | null;
-  units: number;
-}
-
-export interface Coupling {
-  rows: (number | null)[][];
-  from: string[];
-  to: string[];
-  iterations: number;
-}
-
-export interface Answer {
-  epoch: number;
-  fed: Picture | null;
-  text: string;
-  answers: OutputAnswer[];
-  activations: Record<string, Activation>;
-  couplings: Record<string, Coupling>;
-  why: string | null;
-}
-
-export interface Worst extends Omit<Example, "label"> {
-  truth: string | null;
-  answer: string | null;
-  share: number | null;
-  loss: number | null;
-}
-
-export interface Confusion {
-  part: Part;
-  epoch: number;
-  output: string;
-  samples: number;
-  classes: string[];
-  counts: number[][];
-  accuracy: number | null;
-  worst: Worst[];
-}
-
-export interface Surface {
-  epoch: number;
-  x: [number, number];
-  y: [number, number];
-  names: string[];
-  classes: string[];
-  winner: number[][] | null;
-  share: Numbers[] | null;
-  value: Numbers[] | null;
-  points: { x: number; y: number; class: number | null; value: number | null }[];
-}
 
 const of = (run: string) => `/runs/${encodeURIComponent(run)}`;
 const at = (epoch: number | null) => (epoch === null ? "" : `&epoch=${epoch}`);

@@ -91,7 +91,7 @@ export const grey = (share: number, theme: Theme): Rgb => pick(GREY[theme], shar
 /** The colour of a number between -1 and 1. */
 export const diverging = (value: number, theme: Theme): Rgb => pick(DIVERGING[theme], (value + 1) / 2);
 
-const NIGHT: Rgb = [29, 33, 48];
+const NIGHT: Rgb = [0, 0, 0];
 const DAY: Rgb = [255, 255, 255];
 
 /** Dark or light ink, whichever is read better on a colour. */

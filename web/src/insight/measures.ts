@@ -85,8 +85,9 @@ export interface Domain {
 
 /** A share of units goes from none to all; a cost starts at nought; norms reach as far as they do. */
 const FROM_NOUGHT: readonly Measure[] = ["milliseconds", "megabytes"];
-/** Beyond this ratio equal steps would show the largest only. */
-const WIDE = 40;
+/** Beyond this ratio equal steps would show the largest only; costs add up, so that their steps stay equal longer. */
+const WIDE = 10;
+const WIDE_COST = 60;
 /** What is smaller by more than this looks like nothing. */
 const DEEPEST = 1e-9;
 
@@ -102,7 +103,8 @@ export function domainOf(all: Iterable<Series>, measure: Measure): Domain | null
       if (value > 0) least = Math.min(least, value);
     }
   if (low > high) return null;
-  if (high > 0 && high / least > WIDE) return { low: Math.max(least, high * DEEPEST), high, logarithmic: true };
+  const wide = FROM_NOUGHT.includes(measure) ? WIDE_COST : WIDE;
+  if (high > 0 && high / least > wide) return { low: Math.max(least, high * DEEPEST), high, logarithmic: true };
   return { low: FROM_NOUGHT.includes(measure) ? 0 : low, high, logarithmic: false };
 }
 
@@ -115,15 +117,17 @@ export function shareOf(value: number, { low, high, logarithmic }: Domain): numb
   return Math.min(1, Math.max(0, share));
 }
 
-/** Numbers to be written at a legend: whole powers of ten where the scale is one of them, else three even steps. */
-export function ticksOf({ low, high, logarithmic }: Domain): number[] {
+/** Numbers to be written at a legend: its ends, and between them the middle, or powers of ten that have room. */
+export function ticksOf(domain: Domain): number[] {
+  const { low, high, logarithmic } = domain;
   if (high <= low) return [low];
   if (!logarithmic) return [low, (low + high) / 2, high];
   const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
-  const step = Math.max(1, Math.ceil((last - first + 1) / 4));
+  const step = Math.max(1, Math.ceil((last - first + 1) / 3));
   const powers: number[] = [];
   for (let power = first; power <= last; power += step) powers.push(10 ** power);
-  return powers.length > 1 ? powers : [low, Math.sqrt(low * high), high];
+  const roomy = powers.filter((power) => shareOf(power, domain) > 0.22 && shareOf(power, domain) < 0.78);
+  return [low, ...roomy, high];
 }
 
 /** A number as it is written on the canvas: short, with its unit where it has one. */
