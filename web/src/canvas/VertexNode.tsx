@@ -100,7 +100,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
       />
       <Ends form={form} />
       <VertexMark id={id} />
-      <VertexInsight id={id} />
+      <VertexInsight id={id} below={extent(form).height + (capsule.rank ? 57 : 27)} />
     </>
   );
 });
@@ -131,7 +131,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
       <Captions name={use.label || id} title={use.group} structure={output || "?"} top={form.halfHeight * 2 + 9} />
       <Ends form={form} />
       <VertexMark id={id} />
-      <VertexInsight id={id} />
+      <VertexInsight id={id} below={form.halfHeight * 2 + 57} />
     </>
   );
 });

@@ -88,17 +88,18 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const seen = useInsight((s) => s.on && s.hover === id);
   if (!connection) return null;
   const from: Point = [sourceX - 5, sourceY];
-  const to: Point = [targetX - 3, targetY];
+  const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
+  // A colour that tells a number is not hidden by that of the selection; an error always shows.
+  const painted = paint?.fill && tone !== "flawed" ? { stroke: paint.fill, strokeWidth: 2.4 + 4 * paint.share } : null;
+  // The head of a thick line stands before its end.
+  const to: Point = [targetX - (painted && !fine ? 12 : 3), targetY];
   const { path, middle } = fine
     ? straight(from, to)
     : parallel
       ? route(from, to, NO_BENDS, 46 + 40 * parallel)
       : route(from, to, bends, bends.length ? 0 : lift);
-  const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
   const text = wireText(connection, weight, computed);
-  // A colour that tells a number is not hidden by that of the selection; an error always shows.
-  const painted = paint?.fill && tone !== "flawed" ? { stroke: paint.fill, strokeWidth: 2.4 + 4 * paint.share } : null;
-  const head = painted ? "-painted" : tone ? `-${tone}` : "";
+  const head = painted && !fine ? "-painted" : tone ? `-${tone}` : "";
   return (
     <>
       <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${painted ? "painted-line" : ""} ${mark?.tone ?? ""}`}>
@@ -177,10 +178,10 @@ export function Arrowheads() {
             id={`arrow${tone}`}
             className={`arrow${tone}`}
             viewBox="0 0 8 8"
-            refX="7"
+            refX={tone === "-painted" ? 0.5 : 7}
             refY="4"
-            markerWidth="9"
-            markerHeight="9"
+            markerWidth={tone === "-painted" ? 12 : 9}
+            markerHeight={tone === "-painted" ? 12 : 9}
             markerUnits="userSpaceOnUse"
             orient="auto"
           >

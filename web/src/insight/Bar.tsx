@@ -126,7 +126,7 @@ function Sheets() {
     ["playground", word.playground, "P"],
     ["evaluation", word.evaluation, "W"],
   ];
-  if (twofold) all.push(["surface", word.surface, ""]);
+  if (twofold) all.push(["surface", word.surfaceShort, ""]);
   return (
     <div className="segments" role="group" aria-label={word.insight}>
       {all.map(([key, text, letter]) => (
@@ -246,7 +246,7 @@ export function Bar() {
     <section id="insight" aria-label={word.insight}>
       <div className="insight-row">
         {runs > 0 && <Choices />}
-        {there && <Epochs />}
+        {there ? <Epochs /> : <Nothing />}
         <span className="grow" />
         {runs > 0 && <Sheets />}
         <button
@@ -259,7 +259,7 @@ export function Bar() {
           ×
         </button>
       </div>
-      {there ? (
+      {there && (
         <>
           <div className="insight-row">
             <Legend />
@@ -269,8 +269,6 @@ export function Bar() {
           </div>
           <Changed />
         </>
-      ) : (
-        <Nothing />
       )}
     </section>
   );

@@ -69,18 +69,23 @@ function Tip({ id, what }: { id: string; what: "vertex" | "line" }) {
   );
 }
 
-/** What is written on a painted vertex: what the example becomes in it, its number, and all numbers under the pointer. */
-export function VertexInsight({ id }: { id: string }) {
+/** What is shown on a vertex: what the example becomes in it, its number below its captions, all numbers under the pointer. */
+export function VertexInsight({ id, below }: { id: string; below: number }) {
   const paint = usePaint(id);
   const activation = useActivation(id);
   const hovered = useInsight((s) => s.hover === id);
-  if (!paint && !activation) return null;
   return (
     <>
-      <span className="insight-mark" data-number={paint?.text ?? ""}>
-        {activation && <Mosaic activation={activation} />}
-        {paint?.text && <code>{paint.text}</code>}
-      </span>
+      {activation && (
+        <span className="insight-mark">
+          <Mosaic activation={activation} />
+        </span>
+      )}
+      {paint?.text && (
+        <code className="vertex-number" data-number={paint.text} style={{ top: below }}>
+          {paint.text}
+        </code>
+      )}
       {hovered && paint && <Tip id={id} what="vertex" />}
     </>
   );
