@@ -79,12 +79,21 @@ def _preview(question: Question) -> Answer:
     return look(question)
 
 
+def _inspect(question: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.training.inspection import ask
+
+    return ask(Path(question["run"]), question["about"], question["given"])
+
+
 ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "code": _code,
     "step": _step,
     "expand": _expand,
     "data": _data,
     "preview": _preview,
+    "inspect": _inspect,
 }
 
 

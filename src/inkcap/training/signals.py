@@ -16,6 +16,10 @@ from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
 from inkcap.training.passes import Passed, WatchedPass
 
+_PASSES = 4
+_SHARE = 0.01
+"""The share of the time since the last measurement that may go into timing the batch again."""
+
 Squares = dict[str, tuple[float, float]]
 """For every weight by name the squares of |ΔW| and of |W| before it."""
 
@@ -35,7 +39,7 @@ class SignalWatch:
         self.network, self.batches, self._clock = network, batches, Stopwatch(batches.device)
         self._pass = WatchedPass(network, module, facts, recipe, self._clock)
         self._before: dict[str, Tensor] = {}
-        self._warm = False
+        self._measured = 0.0
         self.steps: Squares = {}
         """What the last step of the epoch has changed."""
 
@@ -55,12 +59,7 @@ class SignalWatch:
     def measure(self, epoch: int) -> EpochSignals:
         """Measure once."""
         inputs, targets = next(self.batches.in_order())
-        if not self._warm:
-            # What a library sets up when it first sees a shape is no part of what a batch costs.
-            self._pass.run(inputs, targets)
-            self._warm = True
-        self._clock.start()
-        passed = self._pass.run(inputs, targets)
+        passed, spent = self._timed(inputs, targets)
         samples = passed.samples
         capsules: dict[str, Signal] = {}
         for id, capsule in self.network.capsules.items():
@@ -70,7 +69,7 @@ class SignalWatch:
                 # The loss is a mean over the batch: a sample's own δ is as many times larger as there are samples.
                 delta=delta_norm(passed.deltas[id], samples) if id in passed.deltas else None,
                 dead=None if id in self.network.inputs else dead_share(passed.outputs[id]),
-                milliseconds=1000 * self._clock.spent.get(id, 0.0),
+                milliseconds=1000 * spent.get(id, 0.0),
                 megabytes=self._pass.bytes_of(id, samples) / 1e6,
                 weight=own.weight,
                 update=own.update,
@@ -82,6 +81,25 @@ class SignalWatch:
             if connection.weights
         }
         return EpochSignals(epoch, capsules, connections)
+
+    def _timed(self, inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> tuple[Passed, dict[str, float]]:
+        """Let the batch pass twice, and more often where that takes next to nothing of the run's time.
+
+        The quickest time counts: whatever else the machine does, and what a library sets up when it first sees a
+        shape, can make a step slower, but never quicker.
+        """
+        begun = time.perf_counter()
+        allowed = _SHARE * (begun - self._measured) if self._measured else 0.0
+        self._clock.start()
+        passed, best = self._pass.run(inputs, targets), self._clock.spent
+        for _ in range(_PASSES - 1):
+            self._clock.start()
+            self._pass.run(inputs, targets)
+            best = {id: min(seconds, best[id]) for id, seconds in self._clock.spent.items()}
+            if time.perf_counter() - begun > allowed:
+                break
+        self._measured = time.perf_counter()
+        return passed, best
 
     def _weighing(self, names: Sequence[str], passed: Passed) -> Weighing:
         """Take the weights together that a capsule or a connection has."""

@@ -100,7 +100,7 @@ def show_fields() -> RecipeFields:
     """Give everything that a recipe may say, with defaults, ranges and help."""
     return RecipeFields(
         data=[_field(field) for field in declared_fields(DataSpec)],
-        recipe=[_field(field) for field in declared_fields(Recipe)],
+        recipe=[_field(field, trainings.USUAL.get(field.name)) for field in declared_fields(Recipe)],
         optimisers=_kinds(OPTIMISERS),
         schedules=_kinds(SCHEDULES),
         losses=_kinds(LOSSES),
@@ -114,11 +114,11 @@ def _kinds(table: Mapping[str, RecipeKind]) -> list[Kind]:
     ]
 
 
-def _field(field: Field) -> RecipeField:
+def _field(field: Field, usual: object = None) -> RecipeField:
     return RecipeField(
         name=field.name,
         kind=field.kind,
-        default=cast("Json", field.schema()["default"]),
+        default=cast("Json", field.schema()["default"] if usual is None else usual),
         help=field.help,
         minimum=field.least,
         maximum=field.most,
@@ -133,9 +133,10 @@ def _field(field: Field) -> RecipeField:
 async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     """Start to train a drawing as it is now; the run is a process of its own."""
     live = await hub.live(id)
-    _ = (await live.report()).network
+    network = (await live.report()).network
     drawing, _ = await live.copy()
-    return Started(run=await trainings.start(hub, id, drawing, asked.data, asked.recipe))
+    recipe = await asyncio.to_thread(trainings.as_usual, asked.recipe, network)
+    return Started(run=await trainings.start(hub, id, drawing, asked.data, recipe))
 
 
 @router.get("/runs", response_model=list[RunRow])
