@@ -54,7 +54,7 @@ function Worst({ found, cell, onAll }: WorstProps) {
           >
             <Thumbnail example={one} />
             <small>
-              {one.truth} → <b>{one.answer}</b>
+              {one.truth} → <b className={one.answer === one.truth ? "ok" : "bad"}>{one.answer}</b>
             </small>
           </button>
         ))}
@@ -91,19 +91,16 @@ export function Evaluation() {
         {!found && !why && <p className="soft">…</p>}
         {found && !found.classes.length && <p className="soft">{word.noClasses}</p>}
         {found && found.classes.length > 0 && (
-          <>
-            <Heat
-              rows={found.counts}
-              across={found.classes}
-              down={found.classes}
-              axes={[word.truth, word.said]}
-              label={`${word.confusion}: ${word.confusionHint}`}
-              text={(value) => (value ? String(value) : "")}
-              chosen={cell}
-              onChoose={(row, column) => setCell(cell?.[0] === row && cell[1] === column ? null : [row, column])}
-            />
-            <small className="soft">{word.confusionHint}</small>
-          </>
+          <Heat
+            rows={found.counts}
+            across={found.classes}
+            down={found.classes}
+            axes={[word.truth, word.said]}
+            label={`${word.confusion}: ${word.confusionHint}`}
+            text={(value) => (value ? String(value) : "")}
+            chosen={cell}
+            onChoose={(row, column) => setCell(cell?.[0] === row && cell[1] === column ? null : [row, column])}
+          />
         )}
       </section>
       {found && <Worst found={found} cell={cell} onAll={() => setCell(null)} />}

@@ -33,9 +33,14 @@ export function Heat({ rows, across, down, label, axes, text = brief, chosen, on
   const name = (i: number, j: number) => [axes?.[0] ?? "", down[i], axes?.[1] ?? "", across[j]].join(" ").trim();
   return (
     <table className="heat-table" aria-label={label}>
+      {axes && (
+        <caption>
+          ↓ {axes[0]} → {axes[1]}
+        </caption>
+      )}
       <thead>
         <tr>
-          <td>{axes && <small>{axes.join(" \\ ")}</small>}</td>
+          <td />
           {across.map((title, j) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a column is known by its place
             <th scope="col" key={j} title={title}>

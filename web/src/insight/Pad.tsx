@@ -48,10 +48,10 @@ const ARROWS: Record<string, [number, number]> = {
 };
 
 /** A square of paper to draw on: with mouse, pen or finger, or with Shift and the arrow keys. */
-export function Pad() {
+export function Pad({ usual }: { usual: number }) {
   const word = words(useStudio((s) => s.language));
   const theme = useStudio((s) => s.theme);
-  const [pen, setPen] = useState(0.1);
+  const [pen, setPen] = useState(usual);
   const [cross, setCross] = useState<[number, number] | null>(null);
   const drawn = useInsight((s) => Boolean(s.subject && "picture" in s.subject));
   const { strokes, change, begin, extend, undo } = useStrokes();
@@ -126,7 +126,7 @@ export function Pad() {
           <input
             type="range"
             min={0.03}
-            max={0.2}
+            max={0.25}
             step={0.01}
             value={pen}
             onChange={(event) => setPen(event.currentTarget.valueAsNumber)}

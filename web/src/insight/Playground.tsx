@@ -112,6 +112,8 @@ export function Playground() {
   const example = first.found?.examples[0];
   const pictures = Boolean(example?.thumbnail);
   const numbers = Number.isFinite(count) ? count : readNumbers(example?.text ?? "").length;
+  // Digits of few cells are drawn with thick strokes.
+  const side = example?.thumbnail?.rows.length ?? 0;
   const drop = (event: DragEvent) => {
     event.preventDefault();
     void askPicture(event.dataTransfer.files[0]);
@@ -128,7 +130,7 @@ export function Playground() {
     >
       <div className="play-input">
         {pictures ? (
-          <Pad key={run} />
+          <Pad key={run} usual={side > 16 ? 0.08 : 0.15} />
         ) : numbers <= MOST_FIELDS ? (
           <NumberFields start={example.text} count={numbers} />
         ) : (

@@ -1,15 +1,15 @@
-import { useEffect, useRef } from "react";
+import { type MouseEvent, useEffect, useRef } from "react";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import type { Theme } from "../glyphs/forms";
 import { colourOf } from "../runs/curves";
 import { fill } from "../theory/words";
+import { Answers } from "./Answers";
 import { insightApi, type Surface } from "./api";
-import { Epochs } from "./Bar";
 import { diverging, type Rgb, sequential } from "./colour";
 import { useFetched } from "./fetching";
 import { brief } from "./measures";
-import { frameOf, useInsight } from "./mode";
+import { ask, frameOf, useInsight } from "./mode";
 
 const CELLS = 64;
 /** Pixels of a side of the picture. */
@@ -40,7 +40,9 @@ function cellColours(surface: Surface, theme: Theme): Rgb[][] {
   );
 }
 
-function paint(pen: CanvasRenderingContext2D, surface: Surface, theme: Theme): void {
+type Place = readonly [number, number];
+
+function paint(pen: CanvasRenderingContext2D, surface: Surface, asked: Place | null, theme: Theme): void {
   const colours = cellColours(surface, theme);
   const [high, wide] = [colours.length, colours[0]?.length ?? 0];
   if (!high || !wide) return;
@@ -57,15 +59,30 @@ function paint(pen: CanvasRenderingContext2D, surface: Surface, theme: Theme): v
   pen.imageSmoothingEnabled = true;
   pen.drawImage(small, 0, 0, SIDE, SIDE);
   const [[x0, x1], [y0, y1]] = [surface.x, surface.y];
+  const at = ([x, y]: Place): Place => [((x - x0) / (x1 - x0)) * SIDE, (1 - (y - y0) / (y1 - y0)) * SIDE];
   pen.lineWidth = 1.2;
   pen.strokeStyle = `rgb(${PAPER[theme].join(" ")})`;
   for (const point of surface.points) {
     pen.beginPath();
-    pen.arc(((point.x - x0) / (x1 - x0)) * SIDE, (1 - (point.y - y0) / (y1 - y0)) * SIDE, 4.2, 0, 2 * Math.PI);
+    pen.arc(...at([point.x, point.y]), 4.2, 0, 2 * Math.PI);
     pen.fillStyle = point.class === null ? "#8a8fa0" : colourOf(point.class, theme);
     pen.fill();
     pen.stroke();
   }
+  if (!asked) return;
+  const [x, y] = at(asked);
+  pen.strokeStyle = theme === "dark" ? "#ffffff" : "#000000";
+  pen.lineWidth = 2.5;
+  pen.beginPath();
+  pen.arc(x, y, 10, 0, 2 * Math.PI);
+  pen.stroke();
+}
+
+/** The point that the network was asked about, where it is one. */
+function usePlace(): Place | null {
+  const subject = useInsight((s) => s.subject);
+  const [x, y, more] = subject && "values" in subject ? subject.values : [];
+  return x !== undefined && y !== undefined && more === undefined ? [x, y] : null;
 }
 
 /** What the network says over the plane of its two inputs, with the data, as it forms. */
@@ -77,13 +94,23 @@ export function SurfacePicture() {
   const sheet = useRef<HTMLCanvasElement>(null);
   const key = run && frame !== null ? `${run} ${frame}` : null;
   const { found, why } = useFetched("surface", key, () => insightApi.surface(run ?? "", frame, CELLS), 0);
+  const asked = usePlace();
+  const [px, py] = asked ?? [];
   useEffect(() => {
     const pen = sheet.current?.getContext("2d");
-    if (pen && found) paint(pen, found, theme);
-  }, [found, theme]);
+    const place: Place | null = px !== undefined && py !== undefined ? [px, py] : null;
+    if (pen && found) paint(pen, found, place, theme);
+  }, [found, px, py, theme]);
   if (why) return <p className="soft centred">{why}</p>;
   if (!found) return <p className="soft centred">…</p>;
   const [x = "x", y = "y"] = found.names;
+  const point = (event: MouseEvent<HTMLCanvasElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const [across, up] = [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
+    ask({
+      values: [found.x[0] + across * (found.x[1] - found.x[0]), found.y[0] + up * (found.y[1] - found.y[0])],
+    });
+  };
   return (
     <div className="surface" data-epoch={found.epoch}>
       <figure>
@@ -93,6 +120,8 @@ export function SurfacePicture() {
           height={SIDE}
           role="img"
           aria-label={fill(word.surfaceOf, { x, y, epoch: found.epoch })}
+          onClick={point}
+          onKeyDown={() => undefined}
         />
         <figcaption className="across">
           <span>{brief(found.x[0])}</span>
@@ -115,7 +144,8 @@ export function SurfacePicture() {
             </li>
           ))}
         </ul>
-        <Epochs />
+        <p className="soft">{word.clickSurface}</p>
+        <Answers />
       </div>
     </div>
   );

@@ -202,6 +202,8 @@ export function ValuesCard({ id }: { id: string | undefined }) {
   const signals = useInsight((s) => s.signals);
   const why = useInsight((s) => s.why);
   const subject = useInsight((s) => s.subject);
+  // The playground has the same examples.
+  const playing = useInsight((s) => s.sheet === "playground");
   if (!signals?.epochs.length) return <p className="soft">{why || word.noRunHereHint}</p>;
   const line = useStudio.getState().scene.connection.get(id ?? "");
   const items = id && !group ? itemsOf(signals, path, id) : [];
@@ -209,7 +211,7 @@ export function ValuesCard({ id }: { id: string | undefined }) {
   const item = items[0] ?? (line ? `${path}${line.id}` : undefined);
   return (
     <>
-      <ExampleStrip />
+      {!playing && <ExampleStrip />}
       {subject ? <AnswerLine /> : <p className="soft">{word.noExample}</p>}
       {!id && <p className="soft">{word.chooseThing}</p>}
       {group && <p className="soft">{word.openToSee}</p>}

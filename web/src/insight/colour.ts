@@ -79,7 +79,7 @@ const DIVERGING: Record<Theme, Scale> = {
 /** Ink on paper: how strong grey pictures are shown. */
 const GREY: Record<Theme, Scale> = {
   light: made((t) => oklch(0.985 - 0.8 * t, 0.01, 280)),
-  dark: made((t) => oklch(0.2 + 0.77 * t, 0.01, 90)),
+  dark: made((t) => oklch(0.2 + 0.77 * t, 0.01, 280)),
 };
 
 const pick = (scale: Scale, share: number): Rgb =>

@@ -123,6 +123,8 @@ export const insightEnglish = {
   surface: "Decision surface",
   surfaceShort: "Surface",
   surfaceHint: "Colour: which class wins; stronger, the surer. Points: the data.",
+  clickSurface:
+    "Click on the surface to send that point through the network; in the playground its numbers can be typed.",
   surfaceOfValues: "Colour: what the network predicts; points: the data.",
   surfaceOf: "Decision surface over {x} and {y}, epoch {epoch}",
   notTwo: "A surface is drawn for networks with two input numbers; this one has others.",
@@ -248,6 +250,7 @@ export const insightChinese: Record<keyof typeof insightEnglish, string> = {
   surface: "决策面",
   surfaceShort: "决策面",
   surfaceHint: "颜色：胜出的类别，越深越有把握。点：数据。",
+  clickSurface: "点击决策面，把该点送入网络；在试验场中可以输入数值。",
   surfaceOfValues: "颜色：网络的预测；点：数据。",
   surfaceOf: "{x} 与 {y} 上的决策面，第 {epoch} 轮",
   notTwo: "只有两个输入数的网络才能画决策面；此网络的输入不是这样。",

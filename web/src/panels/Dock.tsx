@@ -65,8 +65,6 @@ interface FormProps {
 
 const OWN = "\u0000own";
 const UNSAID = ["format", "version"];
-/** Whoever trains in the studio sees the training on the network. */
-const USUAL: Attributes = { signals: true };
 
 interface Method {
   kind?: string;
@@ -78,7 +76,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
   const well = useStudio((s) => s.report?.well_formed ?? false);
   const [chosen, setChosen] = useState("");
-  const [recipe, setRecipe] = useState<Attributes>(USUAL);
+  const [recipe, setRecipe] = useState<Attributes>({});
   const [optimiser, setOptimiser] = useState<Method>({});
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
   const set = (name: string, value: Value) =>
@@ -139,7 +137,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
             title={word.againForget}
             onClick={() => {
               useStudio.setState({ again: null });
-              setRecipe(USUAL);
+              setRecipe({});
               setOptimiser({});
             }}
           >
