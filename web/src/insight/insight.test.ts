@@ -141,7 +141,7 @@ describe("scales", () => {
     expect(ticksOf({ low: 0, high: 4, logarithmic: false })).toEqual([0, 2, 4]);
   });
   it("are read in short, with their units", () => {
-    expect([0, 1.23456, 0.00012, 123456].map(brief)).toEqual(["0", "1.23", "1.2e-4", "1.2e5"]);
+    expect([0, 1.23456, 0.00012, 123456, 1e-6].map(brief)).toEqual(["0", "1.23", "1.2e-4", "1.2e5", "1e-6"]);
     expect(reading(0.034, "dead")).toBe("3.4 %");
     expect(reading(1, "dead")).toBe("100 %");
     expect(reading(2.5, "milliseconds")).toBe("2.5 ms");
