@@ -77,6 +77,7 @@ def train(
     freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
     init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
+    workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
     algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
