@@ -132,7 +132,7 @@ class Recipe:
         least=0,
         most=1e6,
     )
-    signals: bool = entry(False, "flag", "record what every capsule and connection does after each epoch, and keep the weights")
+    signals: bool = entry(False, "flag", "record what each capsule and connection does, and the weights, by epoch")
 
     def __post_init__(self) -> None:
         _check_declared(self, "recipe")
