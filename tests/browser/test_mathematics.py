@@ -1,7 +1,7 @@
 """The mathematics of the paper in a real browser: derivations, rules, enumerations, Algorithm 1, and two states."""
 
 import pytest
-from hands import AXE, expect_total, expect_vertices, quick_add, serious, start_empty
+from hands import expect_total, expect_vertices, quick_add, serious, start_empty
 
 NODE = ".react-flow__node[data-id='{}']"
 
@@ -237,7 +237,6 @@ def test_two_states_are_compared_by_meaning_and_restored(page):
     expect_total(page, "23")
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="web/node_modules is not installed: run `make test`")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nobody_is_shut_out_and_both_languages_speak(page, theme):
     if theme == "dark":

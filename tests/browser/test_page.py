@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hands import AXE, expect_total, expect_vertices, quick_add, serious, start_empty
+from hands import expect_total, expect_vertices, quick_add, serious, start_empty
 from serving import Server
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="web/node_modules is not installed: run `make test`")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_barrier(page, theme):
     if theme == "dark":
@@ -33,7 +32,6 @@ def test_axe_finds_no_serious_barrier(page, theme):
     assert serious(page) == []
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="web/node_modules is not installed: run `make test`")
 def test_axe_finds_a_barrier_that_is_put_there(page):
     page.evaluate(
         "() => { const b = document.createElement('button'); b.className = 'hero'; document.body.append(b); }"

@@ -6,11 +6,11 @@ import errno
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checkpointing import content_of, files_of
 
 from inkcap.recipes import RunFolderError, checkpoints
 from inkcap.recipes.checkpoints import (
@@ -74,18 +74,6 @@ class FailingShutil:
         shutil.rmtree(*given, **named)
 
 
-def _files(step: int) -> dict[str, Callable[[], Iterator[bytes]]]:
-    def large() -> Iterator[bytes]:
-        yield b"head" * 10
-        yield step.to_bytes(8, "little") * 500
-
-    return {"state": large, "best": lambda: iter([b""]), "progress.json": lambda: iter([b"{}", str(step).encode()])}
-
-
-def _content(step: int) -> dict[str, bytes]:
-    return {name: b"".join(pieces()) for name, pieces in _files(step).items()}
-
-
 def _write_with(monkeypatch: pytest.MonkeyPatch, folder: Path, step: int, place: int, kind: str) -> tuple[int, bool]:
     """Write a checkpoint while one call fails; give how many calls there were and whether it was written."""
     system = FailingOs(place, kind)
@@ -93,7 +81,7 @@ def _write_with(monkeypatch: pytest.MonkeyPatch, folder: Path, step: int, place:
         patched.setattr(checkpoints, "os", system)
         patched.setattr(checkpoints, "shutil", FailingShutil(system))
         try:
-            write_checkpoint(folder, step, _files(step))
+            write_checkpoint(folder, step, files_of(step))
         except (Killed, OSError):
             return system.calls, False
     return system.calls, True
@@ -113,7 +101,7 @@ def test_no_call_that_fails_costs_a_checkpoint(
         (run / "metrics.jsonl").write_bytes(b"as it was")
         folder = run / "checkpoints"
         for step in range(1, before + 1):
-            write_checkpoint(folder, 10 * step, _files(10 * step))
+            write_checkpoint(folder, 10 * step, files_of(10 * step))
         calls, written = _write_with(monkeypatch, folder, 99, place, kind)
         newest, problems = newest_checkpoint(folder)
         assert problems == [], (kind, place)
@@ -123,21 +111,21 @@ def test_no_call_that_fails_costs_a_checkpoint(
             assert not written
         else:
             assert newest.step in known
-            assert newest.files == _content(newest.step)
+            assert newest.files == content_of(newest.step)
             assert not written or newest.step == 99
         # The checkpoint before is kept beside the newest.
         assert len(list_checkpoints(folder)) >= min(before, KEPT - 1)
         assert (run / "metrics.jsonl").read_bytes() == b"as it was"
         # The next one is written as if nothing had been, and what was left half done is taken away.
-        write_checkpoint(folder, 100, _files(100))
-        assert read_checkpoint(folder / "100").files == _content(100)
+        write_checkpoint(folder, 100, files_of(100))
+        assert read_checkpoint(folder / "100").files == content_of(100)
         assert len(os.listdir(folder)) <= KEPT
     assert calls >= 15
 
 
 def test_the_same_step_twice_and_the_order(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
-    names = [write_checkpoint(folder, step, _files(step)).name for step in (7, 7, 7, 30, 100)]
+    names = [write_checkpoint(folder, step, files_of(step)).name for step in (7, 7, 7, 30, 100)]
     assert names == ["7", "7-1", "7-2", "30", "100"]
     assert [path.name for path in list_checkpoints(folder)] == ["100", "30"]
 
@@ -166,7 +154,7 @@ def corrupt(folder: Path, times: int, seed: int) -> int:
     """Damage the newest of two checkpoints again and again; give how often it was really changed."""
     luck = random.Random(seed)  # noqa: S311
     for step in (10, 20):
-        write_checkpoint(folder, step, _files(step))
+        write_checkpoint(folder, step, files_of(step))
     path, count = folder / "20", 0
     for _ in range(times):
         name = luck.choice(sorted(os.listdir(path)))
@@ -179,7 +167,7 @@ def corrupt(folder: Path, times: int, seed: int) -> int:
         newest, problems = newest_checkpoint(folder)
         assert len(problems) == 1, (name, changed)
         assert newest is not None
-        assert newest.files == _content(10)
+        assert newest.files == content_of(10)
         (path / name).write_bytes(whole)
     return count
 
@@ -196,7 +184,7 @@ def test_no_damage_is_accepted_at_volume(tmp_path: Path) -> None:
 def test_a_checkpoint_that_is_mixed_up_is_not_read(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     for step in (10, 20):
-        write_checkpoint(folder, step, _files(step))
+        write_checkpoint(folder, step, files_of(step))
     os.rename(folder / "20", folder / "30")
     with pytest.raises(RunFolderError, match="manifest is that of step 20"):
         read_checkpoint(folder / "30")

@@ -21,8 +21,8 @@ MOST_BENT = 600
 """Above so many vertices, lines whose ends were all placed run straight: no layout is made for bends alone."""
 
 
-def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, stored: bool = True) -> dict[str, Any]:
-    """Lay a drawing out: places for what states none, and the bends of the lines among what lies as it was laid out."""
+def layout_of(drawing: Drawing, *, stored: bool = True) -> dict[str, Any]:
+    """Lay a drawing out: places for what states none, and the bends of the lines among vertices that lie so."""
     vertices, wires = parts_of(drawing)
     if not vertices:
         return {"positions": {}, "bends": {}}
@@ -30,11 +30,10 @@ def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, store
         ends = [(wire.back, wire.front) for wire in wires]
         columns = layer_by_layer(vertices, ends, PITCH)
         free = [id for id in vertices if not stored or id not in drawing.positions]
-        return {"positions": {id: _moved(columns[id], (0, 0)) for id in free}, "bends": {}}
+        return {"positions": {id: _moved(columns[id]) for id in free}, "bends": {}}
     if stored and all(id in drawing.positions for id in vertices):
-        return _as_laid_out(drawing)
-    sizes = dict.fromkeys(vertices, NODE) | dict(boxes or {})
-    found = layout(drawing, sizes, stored=stored, spacing=SPACING)
+        return _bends_alone(drawing)
+    found = layout(drawing, dict.fromkeys(vertices, NODE), stored=stored, spacing=SPACING)
     shift = _shift(drawing, found.positions) if stored else (0.0, 0.0)
     placed = set(drawing.positions) if stored else set[str]()
     positions = {id: _moved(point, shift) for id, point in found.positions.items() if id not in placed}
@@ -43,20 +42,17 @@ def layout_of(drawing: Drawing, boxes: Mapping[str, Box] | None = None, *, store
     return {"positions": positions, "bends": {id: [_moved(p, shift) for p in run] for id, run in free.items()}}
 
 
-def _as_laid_out(drawing: Drawing) -> dict[str, Any]:
-    """Give the bends where a person has kept, or asked for, the places that the layout finds."""
+def _bends_alone(drawing: Drawing) -> dict[str, Any]:
+    """Give the layout of a drawing whose vertices all have places: its lines bend where these are the layout's own.
+
+    Whoever paints them sees that by the distance of both ends from where the layout has them.
+    """
     vertices, wires = parts_of(drawing)
     if len(vertices) > MOST_BENT:
         return {"positions": {}, "bends": {}}
     found = _anew(tuple(vertices), tuple(wires))
-    shift = _shift(drawing, found.positions)
-    kept: dict[str, list[float]] = {}
-    for id, point in found.positions.items():
-        x, y = _moved(point, shift)
-        if abs(drawing.positions[id].x - x) + abs(drawing.positions[id].y - y) < 1:
-            kept[id] = [x, y]
-    bent = (w.id for w in wires if found.bends[w.id] and w.back in kept and w.front in kept)
-    return {"positions": kept, "bends": {id: [_moved(p, shift) for p in found.bends[id]] for id in bent}}
+    bends = {id: [_moved(point) for point in run] for id, run in found.bends.items() if run}
+    return {"positions": {id: _moved(point) for id, point in found.positions.items()}, "bends": bends}
 
 
 @lru_cache(maxsize=32)
@@ -73,5 +69,5 @@ def _shift(drawing: Drawing, positions: Mapping[str, Sequence[float]]) -> tuple[
     return 0.0, 0.0
 
 
-def _moved(point: Sequence[float], shift: tuple[float, float]) -> list[float]:
+def _moved(point: Sequence[float], shift: tuple[float, float] = (0.0, 0.0)) -> list[float]:
     return [round(point[0] + shift[0], 1), round(point[1] + shift[1], 1)]

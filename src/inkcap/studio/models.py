@@ -171,7 +171,7 @@ class Comparison(Told):
     """The drawing file of the first state, as of the second."""
     after: DrawingFile
     layout: Layout
-    """Places and bends for what either state has."""
+    """Places for what either state has."""
     structures: dict[str, tuple[str, str]]
     """By id the structures that are different: of a vertex its output, of a connection its weight."""
 

@@ -97,6 +97,8 @@ class CapsuleSymbol:
     forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
+    derivative: str = ""
+    """What the function's δ is multiplied by, element by element, where that is short to write."""
     own_attributes: tuple[Attribute, ...] = ()
     version: int = 1
     is_data: bool = False

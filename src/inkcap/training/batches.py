@@ -1,6 +1,8 @@
 """Samples in memory, given out batch by batch."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
@@ -27,6 +29,8 @@ class Batches:
     finish: Finish | None = None
     least: int = 1
     """A last training batch of fewer samples is left out: a normalisation over the batch could not work on it."""
+    workers: int = 0
+    """So many threads finish the next batches while a step computes; whatever their number, batches are the same."""
 
     @property
     def samples(self) -> int:
@@ -53,14 +57,32 @@ class Batches:
 
         Batches that are skipped are not made at all.
         """
-        for start in range(skip * self.batch, len(order), self.batch):
-            numbers = order[start : start + self.batch]
-            if len(numbers) < self.least:
-                return
-            inputs = tuple(values[numbers] for values in self.inputs)
-            if self.finish is not None:
-                inputs = self.finish(inputs, numbers, epoch)
-            yield self._placed(inputs), self._placed([values[numbers] for values in self.targets])
+        parts = (order[start : start + self.batch] for start in range(skip * self.batch, len(order), self.batch))
+        numbers = (part for part in parts if len(part) >= self.least)
+        if self.workers and self.finish is not None:
+            yield from self._ahead(numbers, epoch)
+        else:
+            yield from (self._picked(part, epoch) for part in numbers)
+
+    def _ahead(self, numbers: Iterator[Tensor], epoch: int) -> Iterator[Batch]:
+        """Give batches in their order while threads make the next ones; numpy works without the interpreter's lock."""
+        pool = ThreadPoolExecutor(self.workers, "inkcap-batches")
+        coming: deque[Future[Batch]] = deque()
+        try:
+            for part in numbers:
+                coming.append(pool.submit(self._picked, part, epoch))
+                if len(coming) > self.workers:
+                    yield coming.popleft().result()
+            while coming:
+                yield coming.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _picked(self, numbers: Tensor, epoch: int) -> Batch:
+        inputs = tuple(values[numbers] for values in self.inputs)
+        if self.finish is not None:
+            inputs = self.finish(inputs, numbers, epoch)
+        return self._placed(inputs), self._placed([values[numbers] for values in self.targets])
 
     def _placed(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         if self.device.type == "cpu":

@@ -2,11 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 from inkcap.drawing import to_text
-from inkcap.recipes import recipe_to_text
+from inkcap.recipes import recipe_to_json
 from inkcap.recipes.strict import dump
 from inkcap.training.jobs import Plan
 
@@ -15,15 +14,17 @@ _NO_MATTER = ("platform", "safetensors")
 _OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of waiting threads, and of their number, which a run pins itself."""
 
+_AROUND_THE_STEPS = ("epochs", "checkpoint", "threads", "workers")
+"""What a recipe says of how many steps there are, how often they are saved and who computes them, not of a step."""
+
 
 def fingerprint(plan: Plan, environment: Mapping[str, object]) -> dict[str, Any]:
     """Give what the bits of a run depend on, as plain values."""
-    # How many steps there are, how often they are saved and on how many threads is not what a step is.
-    recipe = replace(plan.recipe, epochs=0, checkpoint=0.0, threads=0)
+    recipe = {name: value for name, value in recipe_to_json(plan.recipe).items() if name not in _AROUND_THE_STEPS}
     return {
         "environment": dict(environment),
         "drawing": _digest(to_text(plan.drawing)),
-        "recipe": _digest(recipe_to_text(recipe)),
+        "recipe": _digest(dump(recipe)),
         **data_digests(plan.material.to_json()),
     }
 

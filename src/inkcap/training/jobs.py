@@ -184,7 +184,7 @@ def make_course(job: Job) -> Course:
     material, facts, device = plan.material, plan.facts, plan.device
     common = (facts, material.fit, material.preparation, recipe, device)
     training = make_batches(material.training, *common, material.augmentation if material.augmentation else None)
-    training = replace(training, least=plan.least_batch)
+    training = replace(training, least=plan.least_batch, workers=recipe.workers)
     validation = None if material.validation is None else make_batches(material.validation, *common)
     scales = target_scales(facts, material.fit, material.preparation)
 

@@ -114,9 +114,8 @@ def _layout(before: Drawing, after: Drawing) -> dict[str, Any]:
     except InkcapError:
         # Records that do not go together have no common layout: the ghosts find their places in the page.
         both = after
-    found = layout_of(both)
     stated = {id: [place.x, place.y] for id, place in both.positions.items()}
-    return {"positions": {**found["positions"], **stated}, "bends": found["bends"]}
+    return {"positions": {**layout_of(both)["positions"], **stated}}
 
 
 def _structures(one: Report, other: Report) -> dict[str, tuple[str, str]]:
