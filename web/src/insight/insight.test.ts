@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { DrawingFile, Report } from "../api/types";
+import type { DrawingFile, Report, RunRow } from "../api/types";
 import { fromFile, inside } from "../model/drawing";
 import type { CapsuleSignals, ConnectionSignals, Signals } from "./api";
 import { contrast, css, diverging, inkOn, lightnessOf, sequential } from "./colour";
 import { brief, domainOf, groupSeries, reading, seriesOf, shareOf, ticksOf, together } from "./measures";
-import { frameOf, indexOf } from "./mode";
+import { frameOf, indexOf, runToSee } from "./mode";
 import { newestOnly } from "./newest";
 import { apart, paintsAt, sceneSeries, shownAs } from "./painting";
 import { readNumbers } from "./reading";
@@ -241,6 +241,21 @@ describe("epochs", () => {
     expect(frameOf({ signals, epoch: 1 })).toBe(0);
     expect(frameOf({ signals, epoch: 3 })).toBe(2);
     expect(frameOf({ signals: { ...signals, frames: [] }, epoch: 3 })).toBeNull();
+  });
+});
+
+describe("the run that is seen", () => {
+  const row = (id: string, state = "finished") => ({ id, state }) as RunRow;
+  it("is the chosen one while it is there, else the newest", () => {
+    expect(runToSee(null, [row("b"), row("a")], null)).toBe("b");
+    expect(runToSee([row("a")], [row("b"), row("a")], "a")).toBe("a");
+    expect(runToSee([row("a")], [row("b")], "a")).toBe("b");
+    expect(runToSee(null, [], "a")).toBe("a");
+    expect(runToSee([], [], null)).toBeNull();
+  });
+  it("is the one that was just started", () => {
+    expect(runToSee([row("a")], [row("b", "running"), row("a")], "a")).toBe("b");
+    expect(runToSee([row("b", "running"), row("a")], [row("b", "running"), row("a")], "a")).toBe("a");
   });
 });
 
