@@ -1,14 +1,22 @@
-"""The command that goes on with a run."""
+"""The commands that pause a run, stop it and go on with it."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from inkcap.cli.app import app
+from inkcap.cli.output import say
 from inkcap.cli.runs import JsonOption, RunArgument, WorkspaceOption, show_result
+
+if TYPE_CHECKING:
+    from inkcap.recipes import RunFolder
+
+PATIENCE = 30.0
+"""Seconds that are waited for a run to save what it stands at."""
 
 
 @app.command()
@@ -36,3 +44,37 @@ def resume(
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
         result = resume_run(folder, workspace, listener, epochs=epochs, threads=threads, progress=progress)
     show_result(result, workspace, as_json)
+
+
+@app.command()
+def pause(run: RunArgument, workspace: WorkspaceOption = Path()) -> None:
+    """Pause a run that another process trains: it saves all that it stands at and ends, and `resume` goes on."""
+    from inkcap.recipes import find_run
+    from inkcap.recipes.steering import pause as pause_run
+
+    folder = find_run(workspace, run)
+    pause_run(folder)
+    _await_end(folder)
+
+
+@app.command()
+def stop(run: RunArgument, workspace: WorkspaceOption = Path()) -> None:
+    """Stop a run that another process trains, as Ctrl-C does there: what was learnt is kept."""
+    from inkcap.recipes import find_run
+    from inkcap.recipes.steering import stop as stop_run
+
+    folder = find_run(workspace, run)
+    stop_run(folder)
+    _await_end(folder)
+
+
+def _await_end(folder: RunFolder) -> None:
+    """Wait until the run has saved what it stands at, and say how it stands."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        now = type(folder).open(folder.path)
+        if now.record.state not in ("created", "running"):
+            say(f"{now.id} is {now.record.standing}; next: inkcap resume {now.id}")
+            return
+        time.sleep(0.05)
+    say(f"{folder.id} was asked to end and is still saving; see 'inkcap runs'")

@@ -28,6 +28,7 @@ from inkcap.recipes import (
     declared_fields,
     recipe_from_text,
 )
+from inkcap.recipes.layout import PAUSED
 from inkcap.recipes.runfolder import KILLED
 
 if TYPE_CHECKING:
@@ -373,7 +374,7 @@ def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> No
     broken = [{"folder": str(run.path), "problem": run.problem} for run in damaged]
     listed: list[dict[str, Any]] = []
     for run in whole:
-        described = {"id": run.id, "state": run.record.state, "reason": run.record.reason}
+        described = {"id": run.id, "state": run.record.standing, "reason": run.record.reason}
         try:
             listed.append({**described, "created": run.record.created, "summary": dict(run.summary())})
         except RunFolderError as problem:
@@ -388,7 +389,7 @@ def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> No
         shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
         if one["reason"] == KILLED:
             shown = " · ".join(filter(None, (shown, f"({KILLED})")))
-        if one["state"] == "interrupted":
+        if one["state"] in ("interrupted", PAUSED):
             shown = " · ".join(filter(None, (shown, f"next: inkcap resume {one['id']}")))
         say(f"{one['id']:<32} {one['state']:<12} {shown}".rstrip())
     for item in broken:

@@ -9,6 +9,7 @@ from typing import Any
 from inkcap.drawing import to_text
 from inkcap.engine import named_weights
 from inkcap.recipes import RunFolder, layout
+from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
 from inkcap.training.checkpoints import FolderSaver
 from inkcap.training.environment import describe_environment
@@ -182,6 +183,8 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         if attempt.saver is not None:
             attempt.saver.join()
         put_back(job.module, job.frozen_buffers)
+        if take_wish(attempt.folder) == PAUSE and attempt.state == "interrupted":
+            attempt.outcome.reason = layout.PAUSED
         if attempt.keeper is None and attempt.failure is not None and fresh:
             attempt.folder.remove()
             return

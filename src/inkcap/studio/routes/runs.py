@@ -12,7 +12,17 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import TypeAdapter
 
 from inkcap.drawing import from_text
-from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, DataSpec, Recipe, RunFolder, declared_fields, recipe_to_json
+from inkcap.recipes import (
+    LOSSES,
+    OPTIMISERS,
+    SCHEDULES,
+    DataSpec,
+    Recipe,
+    RunFolder,
+    declared_fields,
+    recipe_to_json,
+    steering,
+)
 from inkcap.recipes.fields import Field
 from inkcap.recipes.kinds import Kind as RecipeKind
 from inkcap.recipes.layout import METRICS
@@ -35,8 +45,8 @@ from inkcap.studio.models import (
 from inkcap.studio.record_shapes import Json
 from inkcap.studio.routes.history import comparison_of
 from inkcap.studio.routes.workspace import add_drawing
-from inkcap.studio.run_list import GOING, run_id
-from inkcap.studio.run_models import Drawn, Notes, RunDetail, RunRow, Started, TrainRequest
+from inkcap.studio.run_list import run_id
+from inkcap.studio.run_models import Drawn, Notes, ResumeRequest, RunDetail, RunRow, Started, TrainRequest
 from inkcap.studio.run_notes import write_notes
 from inkcap.studio.run_trash import bring_back, put_away
 from inkcap.studio.uploads import check_inside, own_data, receive
@@ -141,6 +151,7 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
 @router.get("/runs", response_model=list[RunRow])
 def list_runs(hub: HubOf, drawing: str | None = None, going: bool = False) -> Response:
     """List the runs of the workspace, those of a drawing, or those that go on, the newest first."""
+    hub.earlier.look()
     # As they are: a thousand rows are not checked once more on their way out.
     return Response(ROWS.dump_json(hub.runs.rows(drawing, going=going)), media_type="application/json")
 
@@ -181,7 +192,21 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
 @router.post("/runs/{id}/stop")
 def stop_run(hub: HubOf, id: str) -> Empty:
     """Stop a run; what it has learnt is kept."""
-    trainings.stop(RunFolder.open(_found(hub, id)))
+    steering.stop(RunFolder.open(_found(hub, id)))
+    return Empty()
+
+
+@router.post("/runs/{id}/pause")
+def pause_run(hub: HubOf, id: str) -> Empty:
+    """Pause a run: it saves all that it stands at, and its process ends, so that its memory is free."""
+    steering.pause(RunFolder.open(_found(hub, id)))
+    return Empty()
+
+
+@router.post("/runs/{id}/resume")
+async def resume_run(hub: HubOf, id: str, asked: ResumeRequest) -> Empty:
+    """Go on with a run that has ended, in a process of its own."""
+    await trainings.resume(hub, RunFolder.open(_found(hub, id)), asked.epochs)
     return Empty()
 
 
@@ -197,7 +222,7 @@ def delete_run(hub: HubOf, id: str) -> Undo:
     """Delete a run that has ended; the answer takes it back."""
     path = _found(hub, id)
     row = hub.runs.row(path.name)
-    if row is not None and row.state in GOING:
+    if row is not None and row.state in steering.GOING:
         raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
     token = put_away(hub, path)
     hub.runs.curves.forget(path / METRICS)
