@@ -93,7 +93,6 @@ export const api = {
     request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
   runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
   run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
-  stop: (id: string) => request<unknown>(`/runs/${encodeURIComponent(id)}/stop`, {}),
 };
 
 export const link = {

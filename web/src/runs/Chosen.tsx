@@ -12,10 +12,10 @@ import { overlay } from "../theory/difference";
 import { runsApi } from "./api";
 import { colourOf } from "./curves";
 import { useCurves } from "./following";
-import { duration, isGoing } from "./listing";
+import { isGoing } from "./listing";
 import { Plot } from "./Plot";
-import { stateWord } from "./RunTable";
 import { compared } from "./recipes";
+import { Marks, Progress, Steer } from "./Steering";
 
 type Tab = "curves" | "recipe" | "drawing" | "notes";
 
@@ -172,8 +172,9 @@ function Actions({ run, onChange }: { run: RunRow; onChange: () => void }) {
   const word = words(useStudio((s) => s.language));
   return (
     <>
+      <Steer run={run} onChange={onChange} />
       {run.state !== "damaged" && (
-        <button type="button" className="button primary" onClick={() => void trainAgain(run)}>
+        <button type="button" className="button" onClick={() => void trainAgain(run)}>
           {word.trainAgain}
         </button>
       )}
@@ -182,35 +183,19 @@ function Actions({ run, onChange }: { run: RunRow; onChange: () => void }) {
           {word.openDrawing}
         </a>
       )}
-      {isGoing(run) && (
-        <button type="button" className="button" onClick={() => void attempt(runsApi.stop(run.id)).then(onChange)}>
-          {word.stop}
-        </button>
-      )}
     </>
   );
 }
 
 function Headline({ run }: { run: RunRow }) {
-  const word = words(useStudio((s) => s.language));
-  const facts = [
-    stateWord(run.state, word),
-    run.reason,
-    run.throughput ? `${Math.round(run.throughput).toLocaleString()} ${word.samplesPerSecond}` : "",
-    run.left !== null ? `${duration(run.left)} ${word.timeLeft}` : "",
-  ];
   return (
     <>
       <h2>{run.name}</h2>
-      <p className="soft facts-line">{facts.filter(Boolean).join(" · ")}</p>
-      {isGoing(run) && (
-        <div className="progress">
-          <progress max={1} value={run.share} aria-label={`${word.epoch} ${run.epoch} / ${run.epochs}`} />
-          <span className="mono">
-            {word.epoch} {run.epoch}/{run.epochs}
-          </span>
-        </div>
-      )}
+      <div className="progress">
+        <Progress run={run} />
+      </div>
+      {run.reason && <p className="soft facts-line">{run.reason}</p>}
+      <Marks run={run} />
     </>
   );
 }

@@ -17,5 +17,7 @@ export const runsApi = {
   remove: (id: string) => request<{ undo: string }>(`${of(id)}/delete`, {}),
   undelete: (id: string, undo: string) => request<{ run: string }>(`${of(id)}/undelete`, { undo }),
   again: (id: string) => request<{ id: string }>(`${of(id)}/again`, {}),
+  pause: (id: string) => request<unknown>(`${of(id)}/pause`, {}),
+  resume: (id: string, epochs?: number) => request<unknown>(`${of(id)}/resume`, epochs === undefined ? {} : { epochs }),
   stop: (id: string) => request<unknown>(`${of(id)}/stop`, {}),
 };
