@@ -1,16 +1,19 @@
-"""The commands that pause a run, stop it and go on with it."""
+"""The commands that list runs, pause and stop them, and go on with them."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from inkcap.cli.app import app
-from inkcap.cli.output import say
-from inkcap.cli.runs import JsonOption, RunArgument, WorkspaceOption, show_result
+from inkcap.cli.output import print_json, say
+from inkcap.cli.runs import JsonOption, RunArgument, WorkspaceOption, existing, show_result, show_value
+from inkcap.recipes import RunFolderError
+from inkcap.recipes.layout import PAUSED
+from inkcap.recipes.runfolder import KILLED
 
 if TYPE_CHECKING:
     from inkcap.recipes import RunFolder
@@ -78,3 +81,34 @@ def _await_end(folder: RunFolder) -> None:
             return
         time.sleep(0.05)
     say(f"{folder.id} was asked to end and is still saving; see 'inkcap runs'")
+
+
+@app.command()
+def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
+    """List the runs of a workspace."""
+    from inkcap.recipes import list_runs
+
+    whole, damaged = list_runs(existing(workspace))
+    broken = [{"folder": str(run.path), "problem": run.problem} for run in damaged]
+    listed: list[dict[str, Any]] = []
+    for run in whole:
+        described = {"id": run.id, "state": run.record.standing, "reason": run.record.reason}
+        try:
+            listed.append({**described, "created": run.record.created, "summary": dict(run.summary())})
+        except RunFolderError as problem:
+            broken.append({"folder": str(run.path), "problem": str(problem)})
+    if as_json:
+        print_json({"runs": listed, "damaged": broken})
+        return
+    if not listed and not broken:
+        say("no runs yet: inkcap train DRAWING --data digits")
+    for one in listed:
+        values: dict[str, Any] = one["summary"].get("values", {})
+        shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
+        if one["reason"] == KILLED:
+            shown = " · ".join(filter(None, (shown, f"({KILLED})")))
+        if one["state"] in ("interrupted", PAUSED):
+            shown = " · ".join(filter(None, (shown, f"next: inkcap resume {one['id']}")))
+        say(f"{one['id']:<32} {one['state']:<12} {shown}".rstrip())
+    for item in broken:
+        say(f"{Path(item['folder']).name:<32} damaged      {item['problem']}")

@@ -13,6 +13,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.carrying import Changes
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
@@ -45,6 +46,7 @@ class Hub:
         self.summaries = Summaries(workspace, self.store)
         self.sketches = Sketches()
         self.runs = RunList(workspace, self.store)
+        self.changes = Changes()
         self.earlier = Earlier(self.store.folder, self.runs.folder, self.store)
         self.earlier.look()
         self.helper = Helper()

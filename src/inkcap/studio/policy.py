@@ -92,6 +92,7 @@ POLICIES = (
     Policy("/api/runs/{id}/undelete", WRITE),
     Policy("/api/runs/{id}/again", WRITE),
     Policy("/api/runs/{id}/compare"),
+    Policy("/api/runs/{id}/carried"),
     Policy("/api/curves"),
 )
 

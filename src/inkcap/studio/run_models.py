@@ -75,8 +75,26 @@ class RunDetail(RunRow):
     """A run with its curves, thinned out to so many points as were asked for."""
 
     recipe: Json
+    changed: bool
+    """Whether the drawing that it was started from has been changed since, in what a training depends on."""
     summary: Json | None
     series: dict[str, list[tuple[float, float]]]
+
+
+class Carried(Told):
+    """What a run's drawing, as it is now, takes over from the run when training goes on with it."""
+
+    drawing: str
+    taken: list[str]
+    left: dict[str, str]
+    """Weights that are not taken over, and why."""
+    remembered: list[str]
+    """Weights of which the optimiser goes on remembering what it did."""
+    forgotten: str
+    """Why it remembers nothing, where that is so."""
+    renamed: dict[str, str]
+    recipe: Json
+    """The recipe to train by."""
 
 
 class Drawn(Told):

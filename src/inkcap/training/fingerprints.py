@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any, cast
 
 from inkcap.drawing import to_text
-from inkcap.recipes import recipe_to_text
+from inkcap.recipes import recipe_to_json
 from inkcap.recipes.strict import dump
 from inkcap.training.jobs import Plan
 
 _NO_MATTER = ("platform", "safetensors")
 """What the environment tells for a person: neither the kernel's version nor the file format's changes a bit."""
+_OF_THE_START = ("init_memory", "init_renamed")
+"""Fields that say how the first weights come about; runs of earlier versions are known without them."""
 _OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of waiting threads, and of their number, which a run pins itself."""
 
@@ -20,10 +22,11 @@ def fingerprint(plan: Plan, environment: Mapping[str, object]) -> dict[str, Any]
     """Give what the bits of a run depend on, as plain values."""
     # How many steps there are, how often they are saved and on how many threads is not what a step is.
     recipe = replace(plan.recipe, epochs=0, checkpoint=0.0, threads=0)
+    written = {name: value for name, value in recipe_to_json(recipe).items() if name not in _OF_THE_START}
     return {
         "environment": dict(environment),
         "drawing": _digest(to_text(plan.drawing)),
-        "recipe": _digest(recipe_to_text(recipe)),
+        "recipe": _digest(dump(written)),
         **data_digests(plan.material.to_json()),
     }
 

@@ -216,8 +216,7 @@ def _start(folder: RunFolder, found: _Found, recipe: Recipe) -> Start:
     if _stopped_early(folder, recipe):
         progress["waiting_since"] = progress["done_epochs"]
         snapshot = replace(snapshot, progress=progress)
-    given = progress["init_from"]
-    borrowed = Borrowed(given["run"], tuple(given["taken"]), tuple(given["left"].items()))
+    borrowed = Borrowed.from_json(progress["init_from"])
     return Start(snapshot, found.place, borrowed, progress["pretraining"], progress["seconds"], progress["logs"])
 
 

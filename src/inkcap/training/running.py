@@ -11,6 +11,7 @@ from inkcap.engine import named_weights
 from inkcap.recipes import RunFolder, layout
 from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
+from inkcap.training.borrowing import learning_names, recall
 from inkcap.training.checkpoints import FolderSaver
 from inkcap.training.environment import describe_environment
 from inkcap.training.events import EndEvent, StartEvent
@@ -144,6 +145,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
     best = {} if start.snapshot is None else dict(start.snapshot.best)
     watch = _watch(job, course)
     attempt.keeper = FolderKeeper(folder, job.module, job.listener, job.stop, watch, best, start.counts)
+    names = learning_names(job.module, job.learning)
     marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
 
     def extra() -> dict[str, Any]:
@@ -153,6 +155,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
             "seconds": attempt.seconds,
             "init_from": job.borrowed.to_json(),
             "pretraining": attempt.pretrained,
+            "learning": names,
         }
 
     attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint)
@@ -166,6 +169,7 @@ def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
         stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
         attempt.pretrained = pretrain(job.plan.stack, named_weights(job.module), stages)
     session = Session(course, attempt.outcome)
+    recall(session, learning_names(job.module, job.learning), job.memory)
     if job.plan.stack and not job.stop.wanted and attempt.saver is not None:
         attempt.saver.save_now(session)
     return session

@@ -668,6 +668,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/carried": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Carried
+         * @description Tell what the run's drawing as it is now would take over from the run, before anything is started.
+         */
+        get: operations["show_carried_api_runs__id__carried_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/compare": {
         parameters: {
             query?: never;
@@ -1012,6 +1032,32 @@ export interface components {
             title: string;
             /** Tooltip */
             tooltip: string;
+        };
+        /**
+         * Carried
+         * @description What a run's drawing, as it is now, takes over from the run when training goes on with it.
+         */
+        Carried: {
+            /** Drawing */
+            drawing: string;
+            /** Forgotten */
+            forgotten: string;
+            /** Left */
+            left: {
+                [key: string]: string;
+            };
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+            /** Remembered */
+            remembered: string[];
+            /** Renamed */
+            renamed: {
+                [key: string]: string;
+            };
+            /** Taken */
+            taken: string[];
         };
         /**
          * Catalogue
@@ -2336,6 +2382,8 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Changed */
+            changed: boolean;
             /** Checkpoint */
             checkpoint: number | null;
             /** Created */
@@ -3816,6 +3864,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DrawingId"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_carried_api_runs__id__carried_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Carried"];
                 };
             };
             /** @description Validation Error */

@@ -5,6 +5,7 @@ import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { grouped } from "../model/findings";
+import { GoOnChanged } from "../runs/GoOn";
 import { isGoing, percent } from "../runs/listing";
 import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
@@ -262,6 +263,16 @@ export function Dock() {
                 <div className="progress">
                   <Progress run={now} />
                   <Steer run={now} onChange={look} />
+                  {detail.id === now.id && (
+                    <GoOnChanged
+                      key={now.id}
+                      run={detail}
+                      onStarted={(run) => {
+                        choose(run);
+                        return look();
+                      }}
+                    />
+                  )}
                 </div>
                 <Marks run={now} />
               </>
