@@ -23,12 +23,10 @@ from inkcap.recipes import (
     OptimiserSpec,
     Recipe,
     RecipeError,
-    RunFolderError,
     ScheduleSpec,
     declared_fields,
     recipe_from_text,
 )
-from inkcap.recipes.runfolder import KILLED
 
 if TYPE_CHECKING:
     from inkcap.training import Evaluation, OutputPrediction, RunResult
@@ -76,6 +74,8 @@ def train(
     device: Annotated[str | None, typer.Option(help=HELP["device"])] = None,
     freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
     init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
+    init_memory: Annotated[bool | None, typer.Option(help=HELP["init_memory"])] = None,
+    init_renamed: Annotated[str | None, typer.Option(metavar="OLD=NEW", help=HELP["init_renamed"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
     algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
@@ -96,7 +96,7 @@ def train(
     chosen = _with_loss_options(_recipe(recipe, data, option, given, loss), loss_option)
     chosen = _with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
     chosen = _with_kind(chosen, "schedule", schedule, schedule_option, None)
-    _existing(workspace)
+    existing(workspace)
     prepare_environment()
     from inkcap.cli.progress import fetching, watch
     from inkcap.network import check
@@ -144,7 +144,7 @@ def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
     return found
 
 
-def _existing(workspace: Path) -> Path:
+def existing(workspace: Path) -> Path:
     """Refuse a workspace that is not there: it is more likely misspelt than meant."""
     if workspace.is_dir():
         return workspace
@@ -363,34 +363,3 @@ def _prediction_json(output: OutputPrediction, top: int) -> dict[str, Any]:
     answers = [[{"class": c, "value": v} for c, v in output.best(i, top)] for i in range(len(output.values))]
     described = {"kind": output.kind, "meaning": output.meaning, "values": output.values.tolist(), "labels": labels}
     return {**described, "best": answers, "classes": list(output.classes)}
-
-
-@app.command()
-def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
-    """List the runs of a workspace."""
-    from inkcap.recipes import list_runs
-
-    whole, damaged = list_runs(_existing(workspace))
-    broken = [{"folder": str(run.path), "problem": run.problem} for run in damaged]
-    listed: list[dict[str, Any]] = []
-    for run in whole:
-        described = {"id": run.id, "state": run.record.state, "reason": run.record.reason}
-        try:
-            listed.append({**described, "created": run.record.created, "summary": dict(run.summary())})
-        except RunFolderError as problem:
-            broken.append({"folder": str(run.path), "problem": str(problem)})
-    if as_json:
-        print_json({"runs": listed, "damaged": broken})
-        return
-    if not listed and not broken:
-        say("no runs yet: inkcap train DRAWING --data digits")
-    for one in listed:
-        values: dict[str, Any] = one["summary"].get("values", {})
-        shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
-        if one["reason"] == KILLED:
-            shown = " · ".join(filter(None, (shown, f"({KILLED})")))
-        if one["state"] == "interrupted":
-            shown = " · ".join(filter(None, (shown, f"next: inkcap resume {one['id']}")))
-        say(f"{one['id']:<32} {one['state']:<12} {shown}".rstrip())
-    for item in broken:
-        say(f"{Path(item['folder']).name:<32} damaged      {item['problem']}")

@@ -27,11 +27,16 @@ SUMMARY = "summary.json"
 SIGNALS = "signals.jsonl"
 CHECKPOINTS = "checkpoints"
 RESUMES = "resumes.json"
+WISH = "wish"
+"""What was asked of a run from outside, until it has ended by it: to pause, or to stop."""
 FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY, CHECKPOINTS)
 
 State = Literal["created", "running", "finished", "interrupted", "failed"]
 STATES: tuple[State, ...] = ("created", "running", "finished", "interrupted", "failed")
 ENDED: tuple[State, ...] = ("finished", "interrupted", "failed")
+
+PAUSED = "paused"
+"""The reason of a run that was stopped in order to go on later."""
 
 _ID = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*-[0-9]{4,9}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")
@@ -55,6 +60,11 @@ class RunRecord:
     weights_sha256: str = ""
     best_sha256: str = ""
     process: str = ""
+
+    @property
+    def standing(self) -> str:
+        """How the run stands: its state, or that it is paused."""
+        return PAUSED if (self.state, self.reason) == ("interrupted", PAUSED) else self.state
 
     def to_text(self) -> str:
         """Give the record as JSON."""

@@ -85,11 +85,14 @@ POLICIES = (
     Policy("/api/runs"),
     Policy("/api/runs/{id}"),
     Policy("/api/runs/{id}/stop", WRITE),
+    Policy("/api/runs/{id}/pause", WRITE),
+    Policy("/api/runs/{id}/resume", WRITE),
     Policy("/api/runs/{id}/notes", WRITE, limit=2 * SMALL),
     Policy("/api/runs/{id}/delete", WRITE),
     Policy("/api/runs/{id}/undelete", WRITE),
     Policy("/api/runs/{id}/again", WRITE),
     Policy("/api/runs/{id}/compare"),
+    Policy("/api/runs/{id}/carried"),
     Policy("/api/curves"),
 )
 

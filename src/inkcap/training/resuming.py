@@ -11,6 +11,7 @@ from inkcap.drawing import from_text
 from inkcap.recipes import Recipe, RunFolder, RunFolderError, find_run, layout, read_log
 from inkcap.recipes.checkpoints import newest_checkpoint, set_aside
 from inkcap.recipes.liveness import own_process
+from inkcap.recipes.steering import take_wish
 from inkcap.recipes.strict import expect_object, parse
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.data.download import Progress
@@ -215,8 +216,7 @@ def _start(folder: RunFolder, found: _Found, recipe: Recipe) -> Start:
     if _stopped_early(folder, recipe):
         progress["waiting_since"] = progress["done_epochs"]
         snapshot = replace(snapshot, progress=progress)
-    given = progress["init_from"]
-    borrowed = Borrowed(given["run"], tuple(given["taken"]), tuple(given["left"].items()))
+    borrowed = Borrowed.from_json(progress["init_from"])
     return Start(snapshot, found.place, borrowed, progress["pretraining"], progress["seconds"], progress["logs"])
 
 
@@ -239,6 +239,8 @@ def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str])
         weights_sha256="",
         best_sha256="",
     )
+    # A wish that came when the process before was past hearing it.
+    take_wish(folder)
     with suppress(FileNotFoundError):
         (folder.path / layout.SUMMARY).unlink()
     folder.write_recipe(recipe)
@@ -247,6 +249,7 @@ def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str])
         "checkpoint": found.path.name if found.path is not None else "",
         "step": int(found.progress.get("step", 0)),
         "epoch": int(found.progress.get("epoch", 1)),
+        "seconds": float(found.progress.get("seconds", 0.0)),
         "exact": not reasons,
         "reasons": reasons,
         "damaged": list(found.damaged),

@@ -9,7 +9,9 @@ from typing import Any
 from inkcap.drawing import to_text
 from inkcap.engine import named_weights
 from inkcap.recipes import RunFolder, layout
+from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
+from inkcap.training.borrowing import learning_names, recall
 from inkcap.training.checkpoints import FolderSaver
 from inkcap.training.environment import describe_environment
 from inkcap.training.events import EndEvent, StartEvent
@@ -143,6 +145,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
     best = {} if start.snapshot is None else dict(start.snapshot.best)
     watch = _watch(job, course)
     attempt.keeper = FolderKeeper(folder, job.module, job.listener, job.stop, watch, best, start.counts)
+    names = learning_names(job.module, job.learning)
     marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
 
     def extra() -> dict[str, Any]:
@@ -152,6 +155,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
             "seconds": attempt.seconds,
             "init_from": job.borrowed.to_json(),
             "pretraining": attempt.pretrained,
+            "learning": names,
         }
 
     attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint)
@@ -165,6 +169,7 @@ def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
         stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
         attempt.pretrained = pretrain(job.plan.stack, named_weights(job.module), stages)
     session = Session(course, attempt.outcome)
+    recall(session, learning_names(job.module, job.learning), job.memory)
     if job.plan.stack and not job.stop.wanted and attempt.saver is not None:
         attempt.saver.save_now(session)
     return session
@@ -182,6 +187,8 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         if attempt.saver is not None:
             attempt.saver.join()
         put_back(job.module, job.frozen_buffers)
+        if take_wish(attempt.folder) == PAUSE and attempt.state == "interrupted":
+            attempt.outcome.reason = layout.PAUSED
         if attempt.keeper is None and attempt.failure is not None and fresh:
             attempt.folder.remove()
             return

@@ -668,6 +668,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/carried": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Carried
+         * @description Tell what the run's drawing as it is now would take over from the run, before anything is started.
+         */
+        get: operations["show_carried_api_runs__id__carried_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/compare": {
         parameters: {
             query?: never;
@@ -722,6 +742,46 @@ export interface paths {
          * @description Keep a note and tags with a run.
          */
         post: operations["note_run_api_runs__id__notes_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Run
+         * @description Pause a run: it saves all that it stands at, and its process ends, so that its memory is free.
+         */
+        post: operations["pause_run_api_runs__id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Run
+         * @description Go on with a run that has ended, in a process of its own.
+         */
+        post: operations["resume_run_api_runs__id__resume_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -972,6 +1032,32 @@ export interface components {
             title: string;
             /** Tooltip */
             tooltip: string;
+        };
+        /**
+         * Carried
+         * @description What a run's drawing, as it is now, takes over from the run when training goes on with it.
+         */
+        Carried: {
+            /** Drawing */
+            drawing: string;
+            /** Forgotten */
+            forgotten: string;
+            /** Left */
+            left: {
+                [key: string]: string;
+            };
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+            /** Remembered */
+            remembered: string[];
+            /** Renamed */
+            renamed: {
+                [key: string]: string;
+            };
+            /** Taken */
+            taken: string[];
         };
         /**
          * Catalogue
@@ -2245,6 +2331,14 @@ export interface components {
             seq: number;
         };
         /**
+         * ResumeRequest
+         * @description Go on with a run, for so many epochs in all.
+         */
+        ResumeRequest: {
+            /** Epochs */
+            epochs?: number | null;
+        };
+        /**
          * RuleOffer
          * @description A rule, the vertices that it would take network by network, and what forbids it, if anything does.
          */
@@ -2288,6 +2382,10 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Changed */
+            changed: boolean;
+            /** Checkpoint */
+            checkpoint: number | null;
             /** Created */
             created: string;
             /** Data */
@@ -2304,6 +2402,8 @@ export interface components {
             finished: string;
             /** Id */
             id: string;
+            /** Inexact */
+            inexact: string;
             /** Left */
             left: number | null;
             /** Monitor */
@@ -2312,12 +2412,16 @@ export interface components {
             name: string;
             /** Note */
             note: string;
+            /** Rate */
+            rate: number | null;
             /** Reason */
             reason: string;
             /** Recipe */
             recipe: {
                 [key: string]: unknown;
             };
+            /** Resumed */
+            resumed: number;
             /** Seconds */
             seconds: number | null;
             /** Series */
@@ -2355,6 +2459,8 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Checkpoint */
+            checkpoint: number | null;
             /** Created */
             created: string;
             /** Data */
@@ -2371,6 +2477,8 @@ export interface components {
             finished: string;
             /** Id */
             id: string;
+            /** Inexact */
+            inexact: string;
             /** Left */
             left: number | null;
             /** Monitor */
@@ -2379,8 +2487,12 @@ export interface components {
             name: string;
             /** Note */
             note: string;
+            /** Rate */
+            rate: number | null;
             /** Reason */
             reason: string;
+            /** Resumed */
+            resumed: number;
             /** Seconds */
             seconds: number | null;
             /** Share */
@@ -3765,6 +3877,37 @@ export interface operations {
             };
         };
     };
+    show_carried_api_runs__id__carried_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Carried"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     compare_runs_api_runs__id__compare_get: {
         parameters: {
             query: {
@@ -3841,6 +3984,72 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Notes"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    pause_run_api_runs__id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_run_api_runs__id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeRequest"];
             };
         };
         responses: {

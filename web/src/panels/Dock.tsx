@@ -5,14 +5,15 @@ import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { grouped } from "../model/findings";
+import { GoOnChanged } from "../runs/GoOn";
+import { isGoing, percent } from "../runs/listing";
+import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
 import { type Chosen, OwnData } from "./OwnData";
 
 const FIRST = ["epochs", "batch", "seed"];
 const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
-const GOING = ["running", "created"];
-const isGoing = (run: { state?: string | undefined } | null | undefined) => GOING.includes(run?.state ?? "");
 
 /** A recipe's field in the form of an attribute, for those that are one value. */
 function asAttribute(field: RecipeField): Attribute | null {
@@ -27,8 +28,8 @@ function asAttribute(field: RecipeField): Attribute | null {
   };
 }
 
-const percent = (value: number | null | undefined) =>
-  value === undefined || value === null ? "" : `${(value * 100).toFixed(1)} %`;
+const quality = ({ values, state }: RunRow) =>
+  values.val_accuracy ? percent(values.val_accuracy) : (values.val_loss?.toFixed(3) ?? state);
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
 
 /** The runs of this drawing, and the newest or chosen one in full, looked at again while it goes on. */
@@ -204,33 +205,6 @@ const RATE: Attribute = {
   ...{ letter: "", minimum: 0, maximum: null, choices: [], axes: 0, unit: "" },
 };
 
-function Progress({ run, onStop }: { run: RunRow | undefined; onStop: () => void }) {
-  const word = words(useStudio((s) => s.language));
-  if (!run) return null;
-  const accuracy = percent(run.values?.val_accuracy ?? run.values?.accuracy);
-  return (
-    <div className="progress">
-      <progress max={run.epochs || 1} value={run.epoch || 0} aria-label={`epoch ${run.epoch} of ${run.epochs}`} />
-      <span className="mono">
-        epoch {run.epoch}/{run.epochs}
-        {accuracy && (
-          <>
-            {" · "}
-            <b data-accuracy={run.values?.val_accuracy ?? run.values?.accuracy}>{accuracy}</b>
-          </>
-        )}
-        {" · "}
-        <i data-run-state={run.state}>{run.state}</i>
-      </span>
-      {isGoing(run) && (
-        <button type="button" className="button" onClick={onStop}>
-          {word.stop}
-        </button>
-      )}
-    </div>
-  );
-}
-
 export function Dock() {
   const id = useStudio((s) => s.id);
   const theme = useStudio((s) => s.theme);
@@ -284,7 +258,25 @@ export function Dock() {
       <div className="curve-box">
         {runs.length && detail ? (
           <>
-            <Progress run={now} onStop={() => now && void attempt(api.stop(now.id)).then(look)} />
+            {now && (
+              <>
+                <div className="progress">
+                  <Progress run={now} />
+                  <Steer run={now} onChange={look} />
+                  {detail.id === now.id && (
+                    <GoOnChanged
+                      key={now.id}
+                      run={detail}
+                      onStarted={(run) => {
+                        choose(run);
+                        return look();
+                      }}
+                    />
+                  )}
+                </div>
+                <Marks run={now} />
+              </>
+            )}
             <Curve series={detail.series ?? {}} theme={theme} />
           </>
         ) : (
@@ -305,7 +297,10 @@ export function Dock() {
           >
             <i className="dot" />
             <span>{run.name ?? run.id}</span>
-            <code>{percent(run.values?.val_accuracy) || (run.values?.val_loss?.toFixed(3) ?? run.state)}</code>
+            <code>{quality(run)}</code>
+            {isGoing(run) && (
+              <progress max={1} value={run.share} aria-label={`${run.name} ${run.epoch}/${run.epochs}`} />
+            )}
           </button>
         ))}
       </div>

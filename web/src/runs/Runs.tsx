@@ -8,8 +8,8 @@ import { Logo } from "../panels/Logo";
 import { runsApi } from "./api";
 import { Chosen } from "./Chosen";
 import { useRunList } from "./following";
-import { type Column, type Filter, fitting, isGoing, type Order, sorted } from "./listing";
-import { RunTable, stateWord } from "./RunTable";
+import { type Column, type Filter, fitting, isGoing, type Order, sorted, stateWord } from "./listing";
+import { RunTable } from "./RunTable";
 import "../theory/theory.css";
 import "./runs.css";
 
