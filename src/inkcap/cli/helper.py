@@ -91,6 +91,14 @@ def _borrow(question: Question) -> Answer:
     return borrow(build(as_plain(_network(question)), {}), recipe, other)[2].to_json()
 
 
+def _inspect(question: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.training.inspection import ask
+
+    return ask(Path(question["run"]), question["about"], question["given"])
+
+
 ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "code": _code,
     "step": _step,
@@ -98,6 +106,7 @@ ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "data": _data,
     "preview": _preview,
     "borrow": _borrow,
+    "inspect": _inspect,
 }
 
 

@@ -17,7 +17,7 @@ from inkcap.recipes.record import (
     monitored,
 )
 from inkcap.recipes.runfolder import DamagedRun, RunFolder, find_run, list_runs
-from inkcap.recipes.signals import EpochSignals, Signal, read_signals, signal_values
+from inkcap.recipes.signals import EpochSignals, Signal, Weighing, read_signals, signal_values
 from inkcap.recipes.text import recipe_from_json, recipe_from_text, recipe_schema, recipe_to_json, recipe_to_text
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "RunRecord",
     "ScheduleSpec",
     "Signal",
+    "Weighing",
     "complete_losses",
     "complete_pace",
     "declared_fields",

@@ -50,6 +50,8 @@ class Hub:
         self.earlier = Earlier(self.store.folder, self.runs.folder, self.store)
         self.earlier.look()
         self.helper = Helper()
+        self.inspector = Helper()
+        """Looks into runs, so that code and previews never wait for it."""
         self.data_sets: list[dict[str, Any]] | None = None
         """The sets that can be trained on, once the helper has listed them."""
         self._live: dict[str, Live] = {}
@@ -72,6 +74,7 @@ class Hub:
             await live.stop()
         self._live.clear()
         await self.helper.stop()
+        await self.inspector.stop()
         self.close()
 
     def row(self, id: str) -> Row:

@@ -93,6 +93,12 @@ POLICIES = (
     Policy("/api/runs/{id}/again", WRITE),
     Policy("/api/runs/{id}/compare"),
     Policy("/api/runs/{id}/carried"),
+    Policy("/api/runs/{id}/signals"),
+    Policy("/api/runs/{id}/values"),
+    Policy("/api/runs/{id}/examples"),
+    Policy("/api/runs/{id}/answer", WRITE, limit=TEXT),
+    Policy("/api/runs/{id}/confusion"),
+    Policy("/api/runs/{id}/surface"),
     Policy("/api/curves"),
 )
 

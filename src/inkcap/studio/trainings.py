@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from inkcap.drawing import SUFFIX, Drawing
+from inkcap.network import Network, as_plain
 from inkcap.recipes import RunFolder, RunFolderError
 from inkcap.recipes.steering import GOING
 from inkcap.recipes.text import FORMAT, VERSION, recipe_from_json, recipe_to_text
@@ -24,6 +25,15 @@ POLL = 0.1
 
 class TrainingError(InkcapError):
     """A training that could not be started, in its own words."""
+
+
+USUAL: dict[str, Any] = {"signals": True}
+"""What a recipe says in the studio unless a person says otherwise: here a training is to be seen."""
+
+
+def as_usual(recipe: dict[str, Any], network: Network) -> dict[str, Any]:
+    """Complete a recipe by what is usual in the studio; neurons in columns give no signals."""
+    return recipe if as_plain(network).plain is not None else {**USUAL, **recipe}
 
 
 async def start(hub: Hub, id: str, drawing: Drawing, data: str | dict[str, Any], recipe: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from inkcap.training.stopping import StopRequest
 
 if TYPE_CHECKING:
     from inkcap.training.evaluation import ClassReport, Evaluation, evaluate
+    from inkcap.training.inspection import Inspection
     from inkcap.training.opened import OpenedRun, open_run
     from inkcap.training.prediction import OutputPrediction, Prediction, predict
     from inkcap.training.resuming import resume
@@ -25,6 +26,7 @@ _LATER = {
     "Borrowed": "weights",
     "ClassReport": "evaluation",
     "Evaluation": "evaluation",
+    "Inspection": "inspection",
     "OpenedRun": "opened",
     "OutputPrediction": "prediction",
     "Prediction": "prediction",
@@ -42,6 +44,7 @@ __all__ = [
     "EndEvent",
     "EpochEvent",
     "Evaluation",
+    "Inspection",
     "Listener",
     "OpenedRun",
     "OutputPrediction",

@@ -12,8 +12,10 @@ from torch import Tensor
 
 from inkcap.engine import weights_of
 from inkcap.recipes import MetricWriter, RunFolder, RunFolderError, layout, signal_values
+from inkcap.recipes.frames import drop_frames_after
 from inkcap.recipes.metrics import MetricKind
 from inkcap.training.events import Listener
+from inkcap.training.frames import keep_weights
 from inkcap.training.session import Outcome
 from inkcap.training.signals import SignalWatch
 from inkcap.training.stopping import StopRequest
@@ -44,6 +46,8 @@ class FolderKeeper:
         self.log = self._open(layout.METRICS)
         if self.watch is not None:
             self._signals = self._open(layout.SIGNALS)
+            # One that goes on has the frames of later epochs still before it.
+            drop_frames_after(self.folder.path, self._signals.count - 1)
             if not self._signals.count:
                 self._look(0, 0)
 
@@ -59,9 +63,12 @@ class FolderKeeper:
         wait_for_room(write, f"{self.folder.id}/{log.path.name}", self.folder.path, self.listener, self.stop)
 
     def _look(self, epoch: int, step: int) -> None:
-        """Write the signals of the capsules, if they are watched."""
+        """Write the signals of the capsules, and the weights as a frame, if they are watched."""
         if self.watch is not None and self._signals is not None:
-            self._write(self._signals, "epoch", epoch, step, signal_values(self.watch.measure()))
+            self._write(self._signals, "epoch", epoch, step, signal_values(self.watch.measure(epoch)))
+            # Frames are to be looked at: a run never waits for one, whatever the disk says.
+            with suppress(OSError, RunFolderError):
+                keep_weights(self.folder.path, epoch, weights_of(self.module))
 
     def marks(self) -> dict[str, int]:
         """Give the number of lines of each log."""

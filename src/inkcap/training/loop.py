@@ -93,6 +93,8 @@ def _run_epoch(session: Session) -> None:
     pending, stride, step = pulse.pending, pulse.stride, outcome.steps
     before, clock = step - session.batches, time.monotonic
     order = course.order(epoch)
+    watch = course.watch
+    last = before + course.training.steps if watch is not None else -1
     for inputs, targets in course.training.shuffled(order, epoch, session.batches):
         schedule.before_step(step)
         loss = backpropagate(inputs, targets)
@@ -101,8 +103,12 @@ def _run_epoch(session: Session) -> None:
             _fail(session, order, step + 1, loss.item(), (inputs, targets))
         if clip:
             torch.nn.utils.clip_grad_norm_(parameters, clip)
+        if watch is not None and step + 1 == last:
+            watch.before_last_step()
         optimiser.step()
         step += 1
+        if watch is not None and step == last:
+            watch.after_last_step()
         pending.append(loss)
         if len(pending) >= stride:
             outcome.steps = step

@@ -144,6 +144,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
     start, folder = job.start, attempt.folder
     best = {} if start.snapshot is None else dict(start.snapshot.best)
     watch = _watch(job, course)
+    course.watch = watch
     attempt.keeper = FolderKeeper(folder, job.module, job.listener, job.stop, watch, best, start.counts)
     names = learning_names(job.module, job.learning)
     marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
@@ -156,6 +157,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
             "init_from": job.borrowed.to_json(),
             "pretraining": attempt.pretrained,
             "learning": names,
+            **({} if watch is None else {"last_steps": watch.steps}),
         }
 
     attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint)
@@ -178,7 +180,12 @@ def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
 def _watch(job: Job, course: Course) -> SignalWatch | None:
     if not job.recipe.signals:
         return None
-    return SignalWatch(job.plan.network, job.module, job.plan.facts, job.recipe, course.training)
+    watch = SignalWatch(job.plan.network, job.module, job.plan.facts, job.recipe, course.training)
+    if job.start.snapshot is not None:
+        # The step may lie behind: a checkpoint can stand between the last step of an epoch and its end.
+        steps = job.start.snapshot.progress.get("last_steps", {})
+        watch.steps = {name: (float(change), float(size)) for name, (change, size) in steps.items()}
+    return watch
 
 
 def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:

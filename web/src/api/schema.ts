@@ -668,6 +668,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer
+         * @description Ask a run about one sample: what it answers, and what every capsule does meanwhile.
+         */
+        post: operations["answer_api_runs__id__answer_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/carried": {
         parameters: {
             query?: never;
@@ -708,6 +728,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/confusion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Confusion
+         * @description Count which classes a run takes for which, and find the samples that it is most wrong about.
+         */
+        get: operations["show_confusion_api_runs__id__confusion_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/delete": {
         parameters: {
             query?: never;
@@ -722,6 +762,26 @@ export interface paths {
          * @description Delete a run that has ended; the answer takes it back.
          */
         post: operations["delete_run_api_runs__id__delete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/examples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Examples
+         * @description Give some samples of a run's data, or of those alone that it is wrong about.
+         */
+        get: operations["show_examples_api_runs__id__examples_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -788,6 +848,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/signals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Signals
+         * @description Give the signals of a run over its epochs, and the epochs whose weights can be looked at.
+         */
+        get: operations["show_signals_api_runs__id__signals_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/stop": {
         parameters: {
             query?: never;
@@ -808,6 +888,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/surface": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Surface
+         * @description Give what a network of two input numbers answers over the plane.
+         */
+        get: operations["show_surface_api_runs__id__surface_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/undelete": {
         parameters: {
             query?: never;
@@ -822,6 +922,26 @@ export interface paths {
          * @description Take the deletion of a run back; the run has another id where its name was given away meanwhile.
          */
         post: operations["undelete_run_api_runs__id__undelete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Values
+         * @description Tell what a capsule or a connection holds after an epoch.
+         */
+        get: operations["show_values_api_runs__id__values_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -913,6 +1033,38 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Activation
+         * @description Y of a capsule for one sample: maps, means of blocks where they are large, or a row of numbers.
+         */
+        Activation: {
+            /** Maps */
+            maps: components["schemas"]["Picture"][] | null;
+            /** Maximum */
+            maximum: number | null;
+            /** Minimum */
+            minimum: number | null;
+            /** Row */
+            row: (number | null)[] | null;
+            /** Shape */
+            shape: number[];
+            /** Units */
+            units: number;
+        };
+        /**
+         * AnswerRequest
+         * @description Ask a run about a sample of its data, a drawn picture, the base64 of a picture file, or numbers: one of them.
+         */
+        AnswerRequest: {
+            /** Epoch */
+            epoch?: number | null;
+            example?: components["schemas"]["ExampleChoice"] | null;
+            /** Image */
+            image?: string | null;
+            picture?: components["schemas"]["DrawnPicture"] | null;
+            /** Values */
+            values?: number[] | null;
+        };
+        /**
          * AppliedMessage
          * @description An edit that is on the disk, of this tab or another.
          */
@@ -997,6 +1149,28 @@ export interface components {
             tie?: string;
             /** Wears */
             wears?: components["schemas"]["Worn"][];
+        };
+        /**
+         * CapsuleSignals
+         * @description A capsule's signals, one number for each of the epochs; the last three are of the weights that it owns itself.
+         */
+        CapsuleSignals: {
+            /** Dead */
+            dead: (number | null)[];
+            /** Delta */
+            delta: (number | null)[];
+            /** Gradient */
+            gradient: (number | null)[];
+            /** Megabytes */
+            megabytes: (number | null)[];
+            /** Milliseconds */
+            milliseconds: (number | null)[];
+            /** Output */
+            output: (number | null)[];
+            /** Update */
+            update: (number | null)[];
+            /** Weight */
+            weight: (number | null)[];
         };
         /**
          * CapsuleSymbol
@@ -1155,6 +1329,16 @@ export interface components {
             parameters: number;
         };
         /**
+         * ClassShare
+         * @description A class with its probability, or its score.
+         */
+        ClassShare: {
+            /** Name */
+            name: string;
+            /** Share */
+            share: number | null;
+        };
+        /**
          * ClientsMessage
          * @description How many look at the drawing.
          */
@@ -1224,6 +1408,31 @@ export interface components {
             };
         };
         /**
+         * Confusion
+         * @description True classes (rows) by predicted ones (columns), and the samples of the largest loss; no classes for numbers.
+         */
+        Confusion: {
+            /** Accuracy */
+            accuracy: number | null;
+            /** Classes */
+            classes: string[];
+            /** Counts */
+            counts: number[][];
+            /** Epoch */
+            epoch: number;
+            /** Output */
+            output: string;
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "training" | "validation" | "test";
+            /** Samples */
+            samples: number;
+            /** Worst */
+            worst: components["schemas"]["WorstExample"][];
+        };
+        /**
          * Connection
          * @description An edge.
          */
@@ -1248,6 +1457,18 @@ export interface components {
             symbol: string;
             /** Tie */
             tie?: string;
+        };
+        /**
+         * ConnectionSignals
+         * @description A connection's signals, one number for each of the epochs.
+         */
+        ConnectionSignals: {
+            /** Gradient */
+            gradient: (number | null)[];
+            /** Update */
+            update: (number | null)[];
+            /** Weight */
+            weight: (number | null)[];
         };
         /**
          * ConnectionSymbol
@@ -1277,6 +1498,20 @@ export interface components {
             tooltip: string;
             /** Weights */
             weights: boolean;
+        };
+        /**
+         * Coupling
+         * @description How much of each child's vote goes to each parent, after the last round of the routing.
+         */
+        Coupling: {
+            /** From */
+            from: string[];
+            /** Iterations */
+            iterations: number;
+            /** Rows */
+            rows: (number | null)[][];
+            /** To */
+            to: string[];
         };
         /**
          * DataOption
@@ -1498,6 +1733,14 @@ export interface components {
             whole: boolean;
         };
         /**
+         * DrawnPicture
+         * @description A picture that was drawn by hand: ink from 0, which is paper, to 1.
+         */
+        DrawnPicture: {
+            /** Rows */
+            rows: number[][];
+        };
+        /**
          * Edit
          * @description Patches that belong together; each puts a record or removes one.
          */
@@ -1550,6 +1793,47 @@ export interface components {
             refused: string;
             /** Start */
             start: number;
+        };
+        /**
+         * Example
+         * @description One sample of a run's data.
+         */
+        Example: {
+            /** Label */
+            label: string | null;
+            /** Number */
+            number: number;
+            /** Text */
+            text: string;
+            thumbnail: components["schemas"]["Picture"] | null;
+        };
+        /**
+         * ExampleChoice
+         * @description A sample by its part and number.
+         */
+        ExampleChoice: {
+            /** Number */
+            number: number;
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "training" | "validation" | "test";
+        };
+        /**
+         * Examples
+         * @description Samples of one part of a run's data.
+         */
+        Examples: {
+            /** Count */
+            count: number;
+            /** Examples */
+            examples: components["schemas"]["Example"][];
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "training" | "validation" | "test";
         };
         /**
          * Face
@@ -1685,6 +1969,16 @@ export interface components {
              */
             type: "hello";
         };
+        /**
+         * Histogram
+         * @description How many numbers lie between one edge and the next; there is one edge more than counts.
+         */
+        Histogram: {
+            /** Counts */
+            counts: number[];
+            /** Edges */
+            edges: number[];
+        };
         Json: boolean | number | string | unknown[] | {
             [key: string]: unknown;
         } | null;
@@ -1793,6 +2087,16 @@ export interface components {
              * @default
              */
             update: string;
+        };
+        /**
+         * Matrix
+         * @description A matrix, or the means of its blocks where it is too large to be told whole.
+         */
+        Matrix: {
+            /** Rows */
+            rows: (number | null)[][];
+            /** Whole */
+            whole: boolean;
         };
         /**
          * Meta
@@ -1941,6 +2245,42 @@ export interface components {
             why: string;
         };
         /**
+         * OutputAnswer
+         * @description What one output answers: classes, best first, or numbers in the target's own scale.
+         */
+        OutputAnswer: {
+            /** Classes */
+            classes: components["schemas"]["ClassShare"][] | null;
+            /** Loss */
+            loss: number | null;
+            /**
+             * Meaning
+             * @enum {string}
+             */
+            meaning: "probabilities" | "scores" | "numbers";
+            /** Output */
+            output: string;
+            /** Truth */
+            truth: string | null;
+            /** Values */
+            values: (number | null)[] | null;
+        };
+        /**
+         * OutputValues
+         * @description Y of a capsule over the fixed batch.
+         */
+        OutputValues: {
+            /** Dead */
+            dead: number | null;
+            /** Deviation */
+            deviation: number | null;
+            histogram: components["schemas"]["Histogram"] | null;
+            /** Mean */
+            mean: number | null;
+            /** Norm */
+            norm: number | null;
+        };
+        /**
          * PartSymbol
          * @description A symbol for worn parts.
          */
@@ -1983,6 +2323,20 @@ export interface components {
             time: string;
         };
         Patch: components["schemas"]["PutMeta"] | components["schemas"]["PutCapsule"] | components["schemas"]["PutConnection"] | components["schemas"]["PutGroup"] | components["schemas"]["PutUse"] | components["schemas"]["PutNote"] | components["schemas"]["PutPosition"] | components["schemas"]["PutPlain"] | components["schemas"]["RemoveRecord"];
+        /**
+         * Picture
+         * @description A picture of one number a cell, or of three channels: then a row has red, green and blue of each cell in turn.
+         */
+        Picture: {
+            /**
+             * Channels
+             * @default 1
+             * @enum {integer}
+             */
+            channels: 1 | 3;
+            /** Rows */
+            rows: (number | null)[][];
+        };
         /**
          * Ping
          * @description Asks whether anyone is there.
@@ -2374,6 +2728,29 @@ export interface components {
             chosen?: string[];
         };
         /**
+         * RunAnswer
+         * @description What a run answers to one sample, and what every capsule does meanwhile.
+         */
+        RunAnswer: {
+            /** Activations */
+            activations: {
+                [key: string]: components["schemas"]["Activation"];
+            };
+            /** Answers */
+            answers: components["schemas"]["OutputAnswer"][];
+            /** Couplings */
+            couplings: {
+                [key: string]: components["schemas"]["Coupling"];
+            };
+            /** Epoch */
+            epoch: number;
+            fed: components["schemas"]["Picture"] | null;
+            /** Text */
+            text: string;
+            /** Why */
+            why: string | null;
+        };
+        /**
          * RunDetail
          * @description A run with its curves, thinned out to so many points as were asked for.
          */
@@ -2511,6 +2888,28 @@ export interface components {
             };
         };
         /**
+         * RunSignals
+         * @description The signals of a run over its epochs, 0 being the start, and the epochs whose weights can be looked at.
+         */
+        RunSignals: {
+            /** Batch */
+            batch: number;
+            /** Capsules */
+            capsules: {
+                [key: string]: components["schemas"]["CapsuleSignals"];
+            };
+            /** Connections */
+            connections: {
+                [key: string]: components["schemas"]["ConnectionSignals"];
+            };
+            /** Epochs */
+            epochs: number[];
+            /** Frames */
+            frames: number[];
+            /** Why */
+            why: string | null;
+        };
+        /**
          * SavedMessage
          * @description The file has this state.
          */
@@ -2522,6 +2921,15 @@ export interface components {
              * @constant
              */
             type: "saved";
+        };
+        /**
+         * SlopeValues
+         * @description δ of a capsule, of a sample's own loss, or the gradient of weights, over the fixed batch.
+         */
+        SlopeValues: {
+            histogram: components["schemas"]["Histogram"] | null;
+            /** Norm */
+            norm: number | null;
         };
         /**
          * Source
@@ -2641,6 +3049,50 @@ export interface components {
             };
         };
         /**
+         * Surface
+         * @description What a network of two input numbers answers over the plane; rows go from the lower end of y upwards.
+         */
+        Surface: {
+            /** Classes */
+            classes: string[];
+            /** Epoch */
+            epoch: number;
+            /** Names */
+            names: string[];
+            /** Points */
+            points: components["schemas"]["SurfacePoint"][];
+            /** Share */
+            share: (number | null)[][] | null;
+            /** Value */
+            value: (number | null)[][] | null;
+            /** Winner */
+            winner: number[][] | null;
+            /** X */
+            x: [
+                number,
+                number
+            ];
+            /** Y */
+            y: [
+                number,
+                number
+            ];
+        };
+        /**
+         * SurfacePoint
+         * @description A sample on the surface: a class by its number, or a value.
+         */
+        SurfacePoint: {
+            /** Class */
+            class: number | null;
+            /** Value */
+            value: number | null;
+            /** X */
+            x: number;
+            /** Y */
+            y: number;
+        };
+        /**
          * Thing
          * @description A thing that one of two states has.
          */
@@ -2741,6 +3193,54 @@ export interface components {
             type: string;
         };
         /**
+         * Values
+         * @description What a capsule or a connection holds after an epoch.
+         */
+        Values: {
+            delta: components["schemas"]["SlopeValues"] | null;
+            /** Epoch */
+            epoch: number;
+            gradient: components["schemas"]["SlopeValues"] | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "capsule" | "connection";
+            output: components["schemas"]["OutputValues"] | null;
+            /** Samples */
+            samples: number;
+            /** Title */
+            title: string;
+            /** Weights */
+            weights: components["schemas"]["WeightValues"][];
+        };
+        /**
+         * WeightValues
+         * @description One stored weight: what its numbers are like, and as kernels or as a matrix where it has such a form.
+         */
+        WeightValues: {
+            /** Deviation */
+            deviation: number | null;
+            histogram: components["schemas"]["Histogram"] | null;
+            /** Kernels */
+            kernels: components["schemas"]["Picture"][] | null;
+            matrix: components["schemas"]["Matrix"] | null;
+            /** Maximum */
+            maximum: number | null;
+            /** Mean */
+            mean: number | null;
+            /** Minimum */
+            minimum: number | null;
+            /** Name */
+            name: string;
+            /** Norm */
+            norm: number | null;
+            /** Shape */
+            shape: number[];
+        };
+        /**
          * Workspace
          * @description The drawings of the workspace; ``more`` when there are more than were looked at.
          */
@@ -2765,6 +3265,25 @@ export interface components {
             };
             /** Part */
             part: string;
+        };
+        /**
+         * WorstExample
+         * @description A sample that the run is most wrong about.
+         */
+        WorstExample: {
+            /** Answer */
+            answer: string | null;
+            /** Loss */
+            loss: number | null;
+            /** Number */
+            number: number;
+            /** Share */
+            share: number | null;
+            /** Text */
+            text: string;
+            thumbnail: components["schemas"]["Picture"] | null;
+            /** Truth */
+            truth: string | null;
         };
         /**
          * ZooEntry
@@ -3877,6 +4396,41 @@ export interface operations {
             };
         };
     };
+    answer_api_runs__id__answer_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     show_carried_api_runs__id__carried_get: {
         parameters: {
             query?: never;
@@ -3941,6 +4495,42 @@ export interface operations {
             };
         };
     };
+    show_confusion_api_runs__id__confusion_get: {
+        parameters: {
+            query?: {
+                part?: "training" | "validation" | "test";
+                epoch?: number | null;
+                worst?: number;
+                output?: string | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Confusion"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     delete_run_api_runs__id__delete_post: {
         parameters: {
             query?: never;
@@ -3959,6 +4549,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_examples_api_runs__id__examples_get: {
+        parameters: {
+            query?: {
+                part?: "training" | "validation" | "test";
+                first?: number;
+                count?: number;
+                only?: string;
+                epoch?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Examples"];
                 };
             };
             /** @description Validation Error */
@@ -4073,6 +4700,37 @@ export interface operations {
             };
         };
     };
+    show_signals_api_runs__id__signals_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunSignals"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     stop_run_api_runs__id__stop_post: {
         parameters: {
             query?: never;
@@ -4091,6 +4749,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_surface_api_runs__id__surface_get: {
+        parameters: {
+            query?: {
+                epoch?: number | null;
+                cells?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Surface"];
                 };
             };
             /** @description Validation Error */
@@ -4126,6 +4818,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Started"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_values_api_runs__id__values_get: {
+        parameters: {
+            query: {
+                item: string;
+                epoch?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Values"];
                 };
             };
             /** @description Validation Error */

@@ -111,7 +111,7 @@ def show_fields() -> RecipeFields:
     """Give everything that a recipe may say, with defaults, ranges and help."""
     return RecipeFields(
         data=[_field(field) for field in declared_fields(DataSpec)],
-        recipe=[_field(field) for field in declared_fields(Recipe)],
+        recipe=[_field(field, trainings.USUAL.get(field.name)) for field in declared_fields(Recipe)],
         optimisers=_kinds(OPTIMISERS),
         schedules=_kinds(SCHEDULES),
         losses=_kinds(LOSSES),
@@ -125,11 +125,11 @@ def _kinds(table: Mapping[str, RecipeKind]) -> list[Kind]:
     ]
 
 
-def _field(field: Field) -> RecipeField:
+def _field(field: Field, usual: object = None) -> RecipeField:
     return RecipeField(
         name=field.name,
         kind=field.kind,
-        default=cast("Json", field.schema()["default"]),
+        default=cast("Json", field.schema()["default"] if usual is None else usual),
         help=field.help,
         minimum=field.least,
         maximum=field.most,
@@ -144,9 +144,10 @@ def _field(field: Field) -> RecipeField:
 async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     """Start to train a drawing as it is now; the run is a process of its own."""
     live = await hub.live(id)
-    _ = (await live.report()).network
+    network = (await live.report()).network
     drawing, _ = await live.copy()
-    return Started(run=await trainings.start(hub, id, drawing, asked.data, asked.recipe))
+    recipe = await asyncio.to_thread(trainings.as_usual, asked.recipe, network)
+    return Started(run=await trainings.start(hub, id, drawing, asked.data, recipe))
 
 
 @router.get("/runs", response_model=list[RunRow])
@@ -162,7 +163,7 @@ async def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
     """Give a run with its curves."""
 
     def told() -> tuple[RunFolder, RunRow, dict[str, Any]]:
-        path = _found(hub, id)
+        path = found_run(hub, id)
         row = hub.runs.row(path.name)
         if row is None:
             raise NotThere(GONE)
@@ -185,7 +186,7 @@ async def _changed(hub: Hub, run: RunFolder, row: RunRow) -> bool:
 @router.get("/runs/{id}/carried")
 async def show_carried(hub: HubOf, id: str) -> Carried:
     """Tell what the run's drawing as it is now would take over from the run, before anything is started."""
-    run = RunFolder.open(_found(hub, id))
+    run = RunFolder.open(found_run(hub, id))
     started = hub.store.runs().get(run.id)
     if not started or hub.store.row(started) is None:
         raise NotThere(f"{run.id}: the drawing that it was started from is not in this folder any more.")
@@ -211,7 +212,7 @@ def show_curves(hub: HubOf, runs: Annotated[str, Query(max_length=1_000)], point
     ids = list(dict.fromkeys(runs.split(",")))
     if len(ids) > MOST_DRAWN:
         raise trainings.TrainingError(f"{len(ids)} runs are too many for one picture: choose {MOST_DRAWN} at most")
-    return hub.runs.draw({id: _found(hub, id) for id in ids}, points)
+    return hub.runs.draw({id: found_run(hub, id) for id in ids}, points)
 
 
 @router.get("/runs/{id}/compare")
@@ -219,7 +220,7 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
     """Tell what is different between the drawings of two runs, by meaning."""
 
     def compared() -> Comparison:
-        before, after = (from_text(RunFolder.open(_found(hub, one)).drawing_text()) for one in (id, other))
+        before, after = (from_text(RunFolder.open(found_run(hub, one)).drawing_text()) for one in (id, other))
         return comparison_of(before, after)
 
     return await asyncio.to_thread(compared)
@@ -228,35 +229,35 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
 @router.post("/runs/{id}/stop")
 def stop_run(hub: HubOf, id: str) -> Empty:
     """Stop a run; what it has learnt is kept."""
-    steering.stop(RunFolder.open(_found(hub, id)))
+    steering.stop(RunFolder.open(found_run(hub, id)))
     return Empty()
 
 
 @router.post("/runs/{id}/pause")
 def pause_run(hub: HubOf, id: str) -> Empty:
     """Pause a run: it saves all that it stands at, and its process ends, so that its memory is free."""
-    steering.pause(RunFolder.open(_found(hub, id)))
+    steering.pause(RunFolder.open(found_run(hub, id)))
     return Empty()
 
 
 @router.post("/runs/{id}/resume")
 async def resume_run(hub: HubOf, id: str, asked: ResumeRequest) -> Empty:
     """Go on with a run that has ended, in a process of its own."""
-    await trainings.resume(hub, RunFolder.open(_found(hub, id)), asked.epochs)
+    await trainings.resume(hub, RunFolder.open(found_run(hub, id)), asked.epochs)
     return Empty()
 
 
 @router.post("/runs/{id}/notes")
 def note_run(hub: HubOf, id: str, asked: Notes) -> Empty:
     """Keep a note and tags with a run."""
-    write_notes(_found(hub, id), asked.note, asked.tags)
+    write_notes(found_run(hub, id), asked.note, asked.tags)
     return Empty()
 
 
 @router.post("/runs/{id}/delete")
 def delete_run(hub: HubOf, id: str) -> Undo:
     """Delete a run that has ended; the answer takes it back."""
-    path = _found(hub, id)
+    path = found_run(hub, id)
     row = hub.runs.row(path.name)
     if row is not None and row.state in steering.GOING:
         raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
@@ -274,7 +275,7 @@ def undelete_run(hub: HubOf, id: str, asked: Undelete) -> Started:
 @router.post("/runs/{id}/again")
 def open_again(hub: HubOf, id: str) -> DrawingId:
     """Find the drawing that a run was started from; where it has gone, it is made again from the run's own copy."""
-    path = _found(hub, id)
+    path = found_run(hub, id)
     started = hub.store.runs().get(path.name)
     if started and hub.store.row(started) is not None:
         return DrawingId(id=started)
@@ -284,7 +285,8 @@ def open_again(hub: HubOf, id: str) -> DrawingId:
     return DrawingId(id=made)
 
 
-def _found(hub: Hub, id: str) -> Path:
+def found_run(hub: Hub, id: str) -> Path:
+    """Give the folder of a run by its id."""
     path = hub.runs.path(id)
     if path is None:
         raise NotThere(GONE)
