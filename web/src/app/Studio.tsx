@@ -2,6 +2,8 @@ import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { lazy, Suspense, useEffect } from "react";
 import { Canvas } from "../canvas/Canvas";
+import { forgetInsight, useInsight } from "../insight/mode";
+import "../insight/insight.css";
 import { Dialogs } from "../panels/Dialogs";
 import { FileDialogs } from "../panels/FileMenu";
 import { Guide } from "../panels/Guide";
@@ -18,6 +20,10 @@ import { onKey } from "./shortcuts";
 import { useStudio } from "./store";
 
 const Dock = lazy(() => import("../panels/Dock").then((module) => ({ default: module.Dock })));
+
+const Bar = lazy(() => import("../insight/Bar").then((module) => ({ default: module.Bar })));
+const Watch = lazy(() => import("../insight/Watch").then((module) => ({ default: module.Watch })));
+const SheetBelow = lazy(() => import("../insight/Sheet").then((module) => ({ default: module.SheetBelow })));
 
 const Panel = lazy(() => import("../theory/Panel").then((module) => ({ default: module.Panel })));
 const Compare = lazy(() => import("../theory/Compare").then((module) => ({ default: module.Compare })));
@@ -83,11 +89,12 @@ function FirstFit({ id }: { id: string }) {
 /** The canvas grows and shrinks with the dock, and shows the whole drawing again. */
 function DockFit() {
   const dock = useStudio((s) => s.dock);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the dock's change is the signal
+  const sheet = useInsight((s) => s.sheet);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the change of the dock, or of what lies in its place, is the signal
   useEffect(() => {
     const timer = setTimeout(fitView, 80);
     return () => clearTimeout(timer);
-  }, [dock]);
+  }, [dock, sheet]);
   return null;
 }
 
@@ -95,11 +102,21 @@ export function Studio({ id }: { id: string }) {
   const open = useStudio((s) => s.dock);
   const mode = useTheory((s) => s.mode);
   const gallery = useTheory((s) => s.gallery);
-  const dock = open && !mode;
+  const insight = useInsight((s) => s.on) && !mode;
+  const sheet = useInsight((s) => s.sheet);
+  const below = insight ? sheet : null;
+  const dock = open && !mode && !below;
+  const parts = [
+    mode && "with-theory",
+    dock && "with-dock",
+    below && "with-dock with-sheet",
+    insight && "with-insight",
+  ];
   useEffect(() => {
     void openDrawing(id);
     return () => {
       leave();
+      forgetInsight();
       closeDrawing();
     };
   }, [id]);
@@ -109,9 +126,15 @@ export function Studio({ id }: { id: string }) {
   }, []);
   return (
     <ReactFlowProvider>
-      <div className={`studio ${mode ? "with-theory" : dock ? "with-dock" : ""}`} data-mode={mode ?? undefined}>
+      <div className={`studio ${parts.filter(Boolean).join(" ")}`} data-mode={mode ?? undefined}>
         <TopBar />
         {!mode && <Palette />}
+        {insight && (
+          <Suspense fallback={<section id="insight" />}>
+            <Bar />
+            <Watch id={id} />
+          </Suspense>
+        )}
         {mode !== "compare" && <Canvas />}
         {mode !== "compare" && <Inspector />}
         <Suspense fallback={null}>
@@ -119,6 +142,11 @@ export function Studio({ id }: { id: string }) {
           {mode && mode !== "compare" && <Panel key={mode} id={id} mode={mode} />}
           {gallery && <Gallery />}
         </Suspense>
+        {below && (
+          <Suspense fallback={<section id="sheet" />}>
+            <SheetBelow sheet={below} />
+          </Suspense>
+        )}
         {dock && (
           <Suspense fallback={<section id="dock" />}>
             <Dock />

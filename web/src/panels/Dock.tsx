@@ -4,6 +4,7 @@ import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDeta
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { showInsight } from "../insight/mode";
 import { grouped } from "../model/findings";
 import { GoOnChanged } from "../runs/GoOn";
 import { isGoing, percent } from "../runs/listing";
@@ -262,6 +263,14 @@ export function Dock() {
               <>
                 <div className="progress">
                   <Progress run={now} />
+                  <button
+                    type="button"
+                    className="button"
+                    title={`${word.showOnNetwork} (O)`}
+                    onClick={() => showInsight(now.id)}
+                  >
+                    {word.showOnNetwork}
+                  </button>
                   <Steer run={now} onChange={look} />
                   {detail.id === now.id && (
                     <GoOnChanged

@@ -5,6 +5,7 @@ import type { Attributes, Drawn, RunDetail, RunRow, Value } from "../api/types";
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { showInsight } from "../insight/mode";
 import type { Comparison } from "../theory/api";
 import { Details, Total } from "../theory/Compare";
 import { ComparedCanvas } from "../theory/ComparedCanvas";
@@ -224,9 +225,14 @@ function Actions({ run, detail, onChange }: { run: RunRow; detail: RunDetail | n
         </button>
       )}
       {run.drawing && (
-        <a className="button" href={`#/drawing/${run.drawing}`}>
-          {word.openDrawing}
-        </a>
+        <>
+          <a className="button" href={`#/drawing/${run.drawing}`}>
+            {word.openDrawing}
+          </a>
+          <a className="button" href={`#/drawing/${run.drawing}`} onClick={() => showInsight(run.id)}>
+            {word.showOnNetwork}
+          </a>
+        </>
       )}
     </>
   );
