@@ -3,7 +3,33 @@
 
 def register() -> None:
     """Add every command to the application."""
-    from inkcap.cli import backpropagation, data, drawings, groups, pictures, plain, resuming, runs, serve, theory, zoo
+    from inkcap.cli import (
+        backpropagation,
+        data,
+        drawings,
+        groups,
+        inspecting,
+        pictures,
+        plain,
+        resuming,
+        runs,
+        serve,
+        theory,
+        zoo,
+    )
 
-    for module in (drawings, zoo, groups, pictures, plain, backpropagation, runs, resuming, data, serve, theory):
+    for module in (
+        drawings,
+        zoo,
+        groups,
+        pictures,
+        plain,
+        backpropagation,
+        runs,
+        inspecting,
+        resuming,
+        data,
+        serve,
+        theory,
+    ):
         assert module.__doc__

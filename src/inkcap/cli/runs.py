@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inkcap.cli.app import app
-from inkcap.cli.output import number, print_json, say
+from inkcap.cli.output import number, print_json, say, say_confusion
 from inkcap.recipes import (
     LOSSES,
     OPTIMISERS,
@@ -311,14 +311,8 @@ def _print_evaluation(result: Evaluation) -> None:
     say("  " + " · ".join(show_value(name, value) for name, value in result.values.items()))
     for output, report in result.reports.items():
         say(f"  confusion of {output} (rows: true, columns: predicted)")
-        names = [name if len(name) <= 12 else name[:11] + "…" for name in report.classes]
-        width = max(len(str(int(report.confusion.max()))), *(len(name) for name in names)) + 1
-        say(" " * (width + 4) + "".join(f"{name:>{width}}" for name in names) + "   recall")
-        recall = report.recall()
-        for i, name in enumerate(report.classes):
-            row = "".join(f"{count or '·':>{width}}" for count in report.confusion[i].tolist())
-            found = recall[name]
-            say(f"    {names[i]:>{width}}{row}   {'-' if found is None else f'{100 * found:.1f} %'}")
+        recall = ["-" if found is None else f"{100 * found:.1f} %" for found in report.recall().values()]
+        say_confusion(report.classes, report.confusion.tolist(), ("recall", *recall))
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

@@ -1,5 +1,6 @@
 """Recipes (how to train) and run folders (what came of it) as plain records; nothing here needs the engine."""
 
+from inkcap.recipes.courses import signal_courses
 from inkcap.recipes.errors import RecipeError, RunFolderError
 from inkcap.recipes.fields import Field, declared_fields
 from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, Kind
@@ -56,5 +57,6 @@ __all__ = [
     "recipe_schema",
     "recipe_to_json",
     "recipe_to_text",
+    "signal_courses",
     "signal_values",
 ]

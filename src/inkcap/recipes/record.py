@@ -134,7 +134,7 @@ class Recipe:
         least=0,
         most=1e6,
     )
-    signals: bool = entry(False, "flag", "record ‖Y‖, ‖δ‖ and dead units of every capsule after each epoch")
+    signals: bool = entry(False, "flag", "record what each capsule and connection does, and the weights, by epoch")
 
     def __post_init__(self) -> None:
         _check_declared(self, "recipe")

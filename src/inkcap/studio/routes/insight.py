@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, TypeAdapter
 
+from inkcap.recipes import RunFolder, signal_courses
 from inkcap.studio.hub import Hub, HubOf
-from inkcap.studio.insight import signals_of
 from inkcap.studio.insight_models import (
     AnswerRequest,
     Confusion,
@@ -30,7 +30,7 @@ JSON = TypeAdapter(dict[str, Any])
 @router.get("/signals")
 def show_signals(hub: HubOf, id: str) -> RunSignals:
     """Give the signals of a run over its epochs, and the epochs whose weights can be looked at."""
-    return signals_of(found_run(hub, id))
+    return RunSignals.model_validate(signal_courses(RunFolder.open(found_run(hub, id))))
 
 
 @router.get("/values", response_model=Values)

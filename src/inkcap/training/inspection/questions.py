@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inkcap.recipes import RunFolder, layout
+from inkcap.recipes import RunFolder, layout, signal_courses
 from inkcap.recipes.runfolder import sha256_of
 from inkcap.training.errors import TrainingError
 from inkcap.training.inspection import answering
@@ -31,6 +31,10 @@ class Inspection:
     def epochs(self) -> list[int]:
         """Give the epochs whose weights can be looked at."""
         return sorted(self._looking.epochs())
+
+    def signals(self) -> Plain:
+        """Give the signals of the run over its epochs, and why there are none, if so."""
+        return signal_courses(RunFolder.open(self._looking.folder.path))
 
     def values(self, item: str, epoch: int | None = None) -> Plain:
         """Tell what a capsule or a connection holds: weights, and Y, δ and gradient over the fixed batch."""
