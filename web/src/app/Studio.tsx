@@ -4,6 +4,8 @@ import { lazy, Suspense, useEffect } from "react";
 import { Canvas } from "../canvas/Canvas";
 import { forgetInsight, useInsight } from "../insight/mode";
 import "../insight/insight.css";
+import "../insight/values.css";
+import "../insight/sheet.css";
 import { Dialogs } from "../panels/Dialogs";
 import { FileDialogs } from "../panels/FileMenu";
 import { Guide } from "../panels/Guide";

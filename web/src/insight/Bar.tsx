@@ -23,14 +23,31 @@ import { apart, shownAs } from "./painting";
 import { hasSurface } from "./twofold";
 import { type Warning, warningsOf } from "./warnings";
 
+/** While the run goes on: whether the newest epoch is followed, and the way back to it. */
+function LiveMark({ last }: { last: number }) {
+  const word = words(useStudio((s) => s.language));
+  const follows = useInsight((s) => s.epoch === null);
+  const live = useInsight((s) => s.runs?.some((run) => run.id === s.run && isGoing(run)) ?? false);
+  if (!live) return null;
+  return (
+    <button
+      type="button"
+      className="live-mark"
+      aria-pressed={follows}
+      title={word.followNewest}
+      onClick={() => seekEpoch(last)}
+    >
+      <i /> {word.live}
+    </button>
+  );
+}
+
 /** The epochs: a slider, play, one back, one on, and whether what comes is followed. */
-export function Epochs() {
+function Epochs() {
   const word = words(useStudio((s) => s.language));
   const index = useInsight(indexOf);
   const epochs = useInsight((s) => s.signals?.epochs) ?? [];
   const playing = useInsight((s) => s.playing);
-  const follows = useInsight((s) => s.epoch === null);
-  const live = useInsight((s) => s.runs?.some((run) => run.id === s.run && isGoing(run)) ?? false);
   const last = epochs.length - 1;
   const now = epochs[index];
   const spoken = `${word.epochOf} ${now ?? "–"}${now === 0 ? `, ${word.beforeFirst}` : ""}`;
@@ -71,17 +88,7 @@ export function Epochs() {
       <output className="mono" data-epoch={now ?? ""}>
         {word.epochOf} {now ?? "–"} / {epochs.at(-1) ?? "–"}
       </output>
-      {live && (
-        <button
-          type="button"
-          className="live-mark"
-          aria-pressed={follows}
-          title={word.followNewest}
-          onClick={() => seekEpoch(last)}
-        >
-          <i /> {word.live}
-        </button>
-      )}
+      <LiveMark last={last} />
     </div>
   );
 }

@@ -35,12 +35,30 @@ export function Thumbnail({ example }: { example: Pick<Example, "thumbnail" | "t
   return <code className="thumbnail text">{example.text}</code>;
 }
 
+function Choice({ example, part }: { example: Example; part: Part }) {
+  const word = words(useStudio((s) => s.language));
+  const chosen = useInsight((s) => isExample(s.subject, part, example.number));
+  return (
+    <button
+      type="button"
+      data-example={example.number}
+      aria-pressed={chosen}
+      aria-label={`${word.example} ${example.number}${example.label ? `: ${example.label}` : ""}`}
+      title={`${example.label ?? ""} · ${example.text || `#${example.number}`}`}
+      onClick={() => ask({ example: { part, number: example.number } })}
+    >
+      <Thumbnail example={example} />
+      {example.label !== null && <small>{example.label}</small>}
+    </button>
+  );
+}
+
 /** A strip of examples of one part: a chosen one goes through the network, and stays. */
 export function ExampleStrip() {
   const word = words(useStudio((s) => s.language));
   const run = useInsight((s) => s.run);
   const part = useInsight((s) => s.part);
-  const subject = useInsight((s) => s.subject);
+  const asked = useInsight((s) => s.subject !== null);
   const frame = useInsight(frameOf);
   const [wrong, setWrong] = useState(false);
   const [count, setCount] = useState(AT_ONCE);
@@ -60,7 +78,7 @@ export function ExampleStrip() {
           <input type="checkbox" checked={wrong} onChange={(event) => setWrong(event.currentTarget.checked)} />
           {word.onlyWrong}
         </label>
-        {subject && (
+        {asked && (
           <button
             type="button"
             className="button icon"
@@ -76,18 +94,7 @@ export function ExampleStrip() {
       {found && !found.examples.length && <p className="soft">{word.noExamples}</p>}
       <div className="strip">
         {found?.examples.map((example) => (
-          <button
-            type="button"
-            key={example.number}
-            data-example={example.number}
-            aria-pressed={isExample(subject, part, example.number)}
-            aria-label={`${word.example} ${example.number}${example.label ? `: ${example.label}` : ""}`}
-            title={`${example.label ?? ""} · ${example.text || `#${example.number}`}`}
-            onClick={() => ask({ example: { part, number: example.number } })}
-          >
-            <Thumbnail example={example} />
-            {example.label !== null && <small>{example.label}</small>}
-          </button>
+          <Choice key={example.number} example={example} part={part} />
         ))}
         {found && found.count > count && count < 200 && (
           <button

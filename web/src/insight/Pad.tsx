@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { say } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
@@ -47,16 +47,45 @@ const ARROWS: Record<string, [number, number]> = {
   ArrowDown: [0, STEP],
 };
 
-/** A square of paper to draw on: with mouse, pen or finger, or with Shift and the arrow keys. */
-export function Pad({ usual }: { usual: number }) {
+interface ToolsProps {
+  pen: number;
+  onPen: (pen: number) => void;
+  empty: boolean;
+  onUndo: () => void;
+  onClear: () => void;
+}
+
+function Tools({ pen, onPen, empty, onUndo, onClear }: ToolsProps) {
   const word = words(useStudio((s) => s.language));
+  return (
+    <div className="pad-tools">
+      <label>
+        {word.pen}
+        <input
+          type="range"
+          min={0.03}
+          max={0.25}
+          step={0.01}
+          value={pen}
+          onChange={(event) => onPen(event.currentTarget.valueAsNumber)}
+        />
+      </label>
+      <button type="button" className="button" disabled={empty} onClick={onUndo}>
+        {word.undoStroke}
+      </button>
+      <button type="button" className="button" disabled={empty} onClick={onClear}>
+        {word.clearPad}
+      </button>
+    </div>
+  );
+}
+
+type Cross = [number, number] | null;
+
+/** Strokes as they are seen, and where the keys' pen is. */
+function usePainted(sheet: RefObject<HTMLCanvasElement | null>, strokes: readonly Stroke[], cross: Cross): void {
   const theme = useStudio((s) => s.theme);
-  const [pen, setPen] = useState(usual);
-  const [cross, setCross] = useState<[number, number] | null>(null);
   const drawn = useInsight((s) => Boolean(s.subject && "picture" in s.subject));
-  const { strokes, change, begin, extend, undo } = useStrokes();
-  const sheet = useRef<HTMLCanvasElement>(null);
-  const down = useRef(false);
   useEffect(() => {
     const at = sheet.current?.getContext("2d");
     if (!at) return;
@@ -69,10 +98,26 @@ export function Pad({ usual }: { usual: number }) {
     if (!cross) return;
     at.lineWidth = 2;
     at.strokeRect(cross[0] * SIDE - 7, cross[1] * SIDE - 7, 14, 14);
-  }, [strokes, theme, drawn, cross]);
+  }, [sheet, strokes, theme, drawn, cross]);
+}
+
+const within = (n: number) => Math.min(1, Math.max(0, n));
+
+/** A square of paper to draw on: with mouse, pen or finger, or with Shift and the arrow keys. */
+export function Pad({ usual }: { usual: number }) {
+  const word = words(useStudio((s) => s.language));
+  const [pen, setPen] = useState(usual);
+  const [cross, setCross] = useState<Cross>(null);
+  const { strokes, change, begin, extend, undo } = useStrokes();
+  const sheet = useRef<HTMLCanvasElement>(null);
+  const down = useRef(false);
+  usePainted(sheet, strokes, cross);
   const place = (event: PointerEvent<HTMLCanvasElement>): [number, number] => {
     const box = event.currentTarget.getBoundingClientRect();
     return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+  };
+  const lift = () => {
+    down.current = false;
   };
   const onKey = (event: KeyboardEvent) => {
     const way = ARROWS[event.key];
@@ -80,10 +125,7 @@ export function Pad({ usual }: { usual: number }) {
     else if (event.key === "Delete") change([]);
     else if (way) {
       const from = cross ?? [0.5, 0.5];
-      const to: [number, number] = [
-        Math.min(1, Math.max(0, from[0] + way[0])),
-        Math.min(1, Math.max(0, from[1] + way[1])),
-      ];
+      const to: [number, number] = [within(from[0] + way[0]), within(from[1] + way[1])];
       if (event.shiftKey && cross && down.current) extend(to);
       else if (event.shiftKey) begin({ pen, points: [from, to] });
       down.current = event.shiftKey;
@@ -110,35 +152,13 @@ export function Pad({ usual }: { usual: number }) {
           begin({ pen, points: [place(event)] });
         }}
         onPointerMove={(event) => down.current && event.buttons > 0 && extend(place(event))}
-        onPointerUp={() => {
-          down.current = false;
-        }}
-        onPointerCancel={() => {
-          down.current = false;
-        }}
+        onPointerUp={lift}
+        onPointerCancel={lift}
         onKeyDown={onKey}
         onBlur={() => setCross(null)}
       />
       {!strokes.length && <span className="pad-hint">{word.drawHint}</span>}
-      <div className="pad-tools">
-        <label>
-          {word.pen}
-          <input
-            type="range"
-            min={0.03}
-            max={0.25}
-            step={0.01}
-            value={pen}
-            onChange={(event) => setPen(event.currentTarget.valueAsNumber)}
-          />
-        </label>
-        <button type="button" className="button" disabled={!strokes.length} onClick={undo}>
-          {word.undoStroke}
-        </button>
-        <button type="button" className="button" disabled={!strokes.length} onClick={() => change([])}>
-          {word.clearPad}
-        </button>
-      </div>
+      <Tools pen={pen} onPen={setPen} empty={!strokes.length} onUndo={undo} onClear={() => change([])} />
     </div>
   );
 }

@@ -85,6 +85,26 @@ function usePlace(): Place | null {
   return x !== undefined && y !== undefined && more === undefined ? [x, y] : null;
 }
 
+function Side({ classes, asked }: { classes: readonly string[]; asked: boolean }) {
+  const word = words(useStudio((s) => s.language));
+  const theme = useStudio((s) => s.theme);
+  return (
+    <div className="surface-side">
+      <p className="soft">{classes.length ? word.surfaceHint : word.surfaceOfValues}</p>
+      <ul className="run-legend">
+        {classes.map((name, i) => (
+          <li key={name}>
+            <i style={{ background: colourOf(i, theme) }} />
+            <span>{name}</span>
+          </li>
+        ))}
+      </ul>
+      <p className="soft">{word.clickSurface}</p>
+      {asked && <Answers />}
+    </div>
+  );
+}
+
 /** What the network says over the plane of its two inputs, with the data, as it forms. */
 export function SurfacePicture() {
   const word = words(useStudio((s) => s.language));
@@ -134,19 +154,7 @@ export function SurfacePicture() {
           <span>{brief(found.y[0])}</span>
         </span>
       </figure>
-      <div className="surface-side">
-        <p className="soft">{found.classes.length ? word.surfaceHint : word.surfaceOfValues}</p>
-        <ul className="run-legend">
-          {found.classes.map((name, i) => (
-            <li key={name}>
-              <i style={{ background: colourOf(i, theme) }} />
-              <span>{name}</span>
-            </li>
-          ))}
-        </ul>
-        <p className="soft">{word.clickSurface}</p>
-        <Answers />
-      </div>
+      <Side classes={found.classes} asked={asked !== null} />
     </div>
   );
 }

@@ -161,6 +161,8 @@ function Coupled({ coupling }: { coupling: Coupling }) {
         across={coupling.to}
         down={coupling.from}
         label={fill(word.couplingOf, { n: coupling.iterations })}
+        axes={[word.couplingFrom, word.couplingTo]}
+        even
       />
     </section>
   );
@@ -212,7 +214,7 @@ export function ValuesCard({ id }: { id: string | undefined }) {
   return (
     <>
       {!playing && <ExampleStrip />}
-      {subject ? <AnswerLine /> : <p className="soft">{word.noExample}</p>}
+      {subject ? <AnswerLine /> : !playing && <p className="soft">{word.noExample}</p>}
       {!id && <p className="soft">{word.chooseThing}</p>}
       {group && <p className="soft">{word.openToSee}</p>}
       {id && !group && !item && <p className="soft">{word.notInRun}</p>}

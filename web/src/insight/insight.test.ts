@@ -207,9 +207,10 @@ describe("warnings", () => {
   it("point out what vanishes, explodes, breaks or is dead, the gravest first", () => {
     expect(
       of({
-        first: capsule({ delta: [1e-3, 1e-9] }),
+        data: capsule({ delta: [0, 0], dead: nothing }),
+        first: capsule({ delta: [1e-3, 1e-9], dead: [0, 0] }),
         dying: capsule({ delta: [1, 1], dead: [0, 0.75] }),
-        wild: capsule({ delta: [1e-3, 20] }),
+        wild: capsule({ delta: [1e-3, 20], dead: [0, 0] }),
         nan: capsule({ delta: [1, null] }),
       }),
     ).toEqual(["broken nan", "exploding wild", "vanishing first", "dead dying"]);

@@ -38,13 +38,14 @@ function ofErrors(signals: Signals, i: number): Warning[] {
   const found: Warning[] = [];
   const all = Object.entries(signals.capsules);
   const largest = Math.max(0, ...all.map(([, one]) => numberAt(one.delta, i) ?? 0));
-  for (const [id, { delta, output }] of all) {
+  for (const [id, { delta, output, dead }] of all) {
     const value = numberAt(delta, i);
     const out = numberAt(output, i);
     const first = firstOf(delta);
     if (isBroken(delta, i) || isBroken(output, i)) found.push({ kind: "broken", id, value: Number.NaN });
     else if (out !== null && out > HUGE) found.push({ kind: "exploding", id, value: out });
-    if (value === null) continue;
+    // Data learn nothing, and a label may well have no error.
+    if (value === null || numberAt(dead, i) === null) continue;
     if (first && value > first * EXPLODING && value > 1) found.push({ kind: "exploding", id, value });
     else if (largest > 0 && value < largest * VANISHING) found.push({ kind: "vanishing", id, value });
   }

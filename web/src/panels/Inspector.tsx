@@ -112,7 +112,13 @@ export function Inspector() {
           </button>
         ))}
       </div>
-      <div className="scroll" role="tabpanel" aria-label={title}>
+      <div
+        className="scroll"
+        role="tabpanel"
+        aria-label={title}
+        // Values are read, not edited: without a field in them, the keys scroll the panel itself.
+        tabIndex={shown === "values" ? 0 : undefined}
+      >
         {shown === "thing" && selection.size > 1 && <Many count={selection.size} />}
         {shown === "thing" && capsule && <CapsuleCard capsule={capsule} />}
         {shown === "thing" && connection && <ConnectionCard connection={connection} />}
