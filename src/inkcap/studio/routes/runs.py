@@ -146,7 +146,7 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     live = await hub.live(id)
     _ = (await live.report()).network
     drawing, _ = await live.copy()
-    return Started(run=await trainings.start(hub, id, drawing, asked.data, asked.recipe))
+    return Started(run=await trainings.start(hub, id, drawing, asked))
 
 
 @router.get("/runs", response_model=list[RunRow])
