@@ -10,7 +10,16 @@ import typer
 
 from inkcap.cli.app import app
 from inkcap.cli.output import print_json, say
-from inkcap.cli.runs import JsonOption, RunArgument, WorkspaceOption, existing, show_result, show_value
+from inkcap.cli.runs import (
+    JsonOption,
+    MlflowOption,
+    RunArgument,
+    TensorboardOption,
+    WorkspaceOption,
+    existing,
+    show_result,
+    show_value,
+)
 from inkcap.recipes import RunFolderError
 from inkcap.recipes.layout import PAUSED
 from inkcap.recipes.runfolder import KILLED
@@ -31,6 +40,8 @@ def resume(
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Other threads than the run's own; the last bits will differ.")
     ] = None,
+    tensorboard: TensorboardOption = False,
+    mlflow: MlflowOption = "",
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
@@ -42,10 +53,14 @@ def resume(
     folder = find_run(workspace, run)
     prepare_environment()
     from inkcap.cli.progress import fetching, watch
+    from inkcap.training import Watching
     from inkcap.training import resume as resume_run
 
+    watching = Watching(tensorboard, mlflow)
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
-        result = resume_run(folder, workspace, listener, epochs=epochs, threads=threads, progress=progress)
+        result = resume_run(
+            folder, workspace, listener, epochs=epochs, threads=threads, progress=progress, watching=watching
+        )
     show_result(result, workspace, as_json)
 
 

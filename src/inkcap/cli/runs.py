@@ -39,6 +39,8 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run of the wo
 WorkspaceOption = Annotated[Path, typer.Option("--workspace", help="Folder of drawings, data and runs.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 OptionOption = Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the data.")]
+TensorboardOption = Annotated[bool, typer.Option("--tensorboard", help="Write event files into the run's folder.")]
+MlflowOption = Annotated[str, typer.Option("--mlflow", metavar="URI|FOLDER", help="Log to this place by MLflow, too.")]
 WeightsOption = Annotated[str, typer.Option("--weights", metavar="best|last", help="Which weights of the run.")]
 
 
@@ -83,6 +85,8 @@ def train(
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
     recipe: Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")] = None,
+    tensorboard: TensorboardOption = False,
+    mlflow: MlflowOption = "",
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
@@ -100,11 +104,13 @@ def train(
     prepare_environment()
     from inkcap.cli.progress import fetching, watch
     from inkcap.network import check
+    from inkcap.training import Watching
     from inkcap.training import train as train_drawing
 
+    watching = Watching(tensorboard, mlflow)
     _ = check(drawing).network
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
-        result = train_drawing(drawing, chosen, workspace, listener, progress=progress)
+        result = train_drawing(drawing, chosen, workspace, listener, progress=progress, watching=watching)
     show_result(result, workspace, as_json)
 
 

@@ -15,6 +15,10 @@ class TrainRequest(Asked):
 
     data: str | Json
     recipe: Json = Field(default_factory=dict[str, Any])
+    tensorboard: bool = False
+    """Whether event files for TensorBoard are written into the run's folder."""
+    mlflow: bool = False
+    """Whether it is logged by MLflow, too: where its usual variable says, or into the workspace."""
 
 
 class ResumeRequest(Asked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio import trainers
 from inkcap.studio.hub import Hub
 from inkcap.studio.run_list import run_id
+from inkcap.studio.run_models import TrainRequest
 from inkcap.studio.workspace import safe_stem
 
 PATIENCE = 90.0
@@ -36,19 +38,22 @@ def as_usual(recipe: dict[str, Any], network: Network) -> dict[str, Any]:
     return recipe if as_plain(network).plain is not None else {**USUAL, **recipe}
 
 
-async def start(hub: Hub, id: str, drawing: Drawing, data: str | dict[str, Any], recipe: dict[str, Any]) -> str:
+async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str:
     """Start to train, and give the run's id once its folder is there."""
-    spec = {"name": data} if isinstance(data, str) else data
+    spec = {"name": asked.data} if isinstance(asked.data, str) else asked.data
     # A recipe that exists is a possible one: whatever is wrong with it is told here, before anything starts.
-    chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **recipe, "data": spec}, "recipe")
+    chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **asked.recipe, "data": spec}, "recipe")
     drawn = f"{safe_stem(drawing.name)}{SUFFIX}"
+    watchers = ["--tensorboard"] if asked.tensorboard else []
+    if asked.mlflow:
+        watchers += ["--mlflow", os.environ.get("MLFLOW_TRACKING_URI") or str(hub.workspace / "mlruns")]
     trainer = await asyncio.to_thread(
         trainers.spawn,
         hub.store.folder,
         hub.workspace,
         id,
         {drawn: drawing.to_text(), "recipe.json": recipe_to_text(chosen)},
-        lambda folder: ["train", str(folder / drawn), "--recipe", str(folder / "recipe.json")],
+        lambda folder: ["train", str(folder / drawn), "--recipe", str(folder / "recipe.json"), *watchers],
     )
     known: set[str] = set()
 

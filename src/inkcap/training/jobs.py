@@ -30,6 +30,7 @@ from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
 from inkcap.training.snapshots import Snapshot, frozen_of
 from inkcap.training.stopping import StopRequest
+from inkcap.training.watchers import Watching
 from inkcap.training.weights import Borrowed, freeze, put_back
 
 
@@ -84,6 +85,7 @@ class Job:
     start: Start
     needs: Needs
     notes: tuple[str, ...]
+    watching: Watching = field(default_factory=Watching)
 
     @property
     def recipe(self) -> Recipe:

@@ -24,6 +24,7 @@ from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
 from inkcap.training.snapshots import Snapshot
 from inkcap.training.stopping import StopRequest, listening_for_signals
+from inkcap.training.watchers import Watching, stored_watching
 from inkcap.training.weights import Borrowed
 
 RESUMES_FORMAT = "inkcap-resumes"
@@ -55,19 +56,22 @@ def resume(
     threads: int | None = None,
     stop: StopRequest | None = None,
     progress: Progress | None = None,
+    watching: Watching | None = None,
 ) -> RunResult:
     """Go on with a run of the workspace from its newest whole checkpoint, or from the start when it has none yet.
 
     The drawing, the recipe and the number of threads are those of the run. On the same machine with the same versions
     the result is, to the bit, that of a run which was never stopped; where that cannot be, the run says why in
     resumes.json, and data that have changed are refused. `epochs` are those of the whole run: a finished one goes on
-    for more of them.
+    for more of them. Whoever watched the run does so again, and those of `watching`, too.
     """
     folder = run if isinstance(run, RunFolder) else find_run(workspace, run)
     with _held(folder):
         # Another process may have gone on with it, and ended, since the folder was opened.
         folder = RunFolder.open(folder.path)
         _check_state(folder)
+        watchers = stored_watching(folder).joined(watching)
+        watchers.check()
         found = _find(folder)
         chosen = _chosen(folder, folder.recipe(), found, epochs, threads)
         plan = plan_job(from_text(folder.drawing_text()), chosen, folder.path.parent.parent, progress)
@@ -78,7 +82,7 @@ def resume(
             reasons = _compare(folder, plan, found, now)
             job = make_job(plan, used, listener, request, _start(folder, found, chosen))
             said = _words(found, reasons)
-            job = replace(job, notes=(*job.notes, said, *found.damaged))
+            job = replace(job, notes=(*job.notes, said, *found.damaged), watching=watchers)
             course = make_course(job)
             if found.snapshot is None:
                 check_reach(plan.network, job.module, course.loss, course.training)

@@ -3115,10 +3115,20 @@ export interface components {
             data: string | {
                 [key: string]: unknown;
             };
+            /**
+             * Mlflow
+             * @default false
+             */
+            mlflow: boolean;
             /** Recipe */
             recipe?: {
                 [key: string]: unknown;
             };
+            /**
+             * Tensorboard
+             * @default false
+             */
+            tensorboard: boolean;
         };
         /**
          * Undelete

@@ -147,7 +147,7 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     network = (await live.report()).network
     drawing, _ = await live.copy()
     recipe = await asyncio.to_thread(trainings.as_usual, asked.recipe, network)
-    return Started(run=await trainings.start(hub, id, drawing, asked.data, recipe))
+    return Started(run=await trainings.start(hub, id, drawing, asked.model_copy(update={"recipe": recipe})))
 
 
 @router.get("/runs", response_model=list[RunRow])
