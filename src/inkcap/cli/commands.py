@@ -3,7 +3,22 @@
 
 def register() -> None:
     """Add every command to the application."""
-    from inkcap.cli import backpropagation, data, drawings, groups, pictures, plain, resuming, runs, serve, theory, zoo
+    from inkcap.cli import (
+        backpropagation,
+        data,
+        drawings,
+        groups,
+        pictures,
+        plain,
+        resuming,
+        runs,
+        serve,
+        sweeps,
+        theory,
+        zoo,
+    )
 
-    for module in (drawings, zoo, groups, pictures, plain, backpropagation, runs, resuming, data, serve, theory):
+    for module in (drawings, zoo, groups, pictures, plain, backpropagation):
+        assert module.__doc__
+    for module in (runs, resuming, sweeps, data, serve, theory):
         assert module.__doc__

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from inkcap.cli.app import app
-from inkcap.cli.runs import JsonOption, RunArgument, WorkspaceOption, show_result
+from inkcap.cli.runs import JsonOption, RunArgument, UntilOption, WorkspaceOption, show_result
 
 
 @app.command()
@@ -20,6 +20,7 @@ def resume(
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Other threads than the run's own; the last bits will differ.")
     ] = None,
+    until: UntilOption = None,
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
@@ -31,8 +32,10 @@ def resume(
     folder = find_run(workspace, run)
     prepare_environment()
     from inkcap.cli.progress import fetching, watch
+    from inkcap.training import StopRequest
     from inkcap.training import resume as resume_run
 
+    stop = StopRequest(until)
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
-        result = resume_run(folder, workspace, listener, epochs=epochs, threads=threads, progress=progress)
+        result = resume_run(folder, workspace, listener, epochs=epochs, threads=threads, stop=stop, progress=progress)
     show_result(result, workspace, as_json)

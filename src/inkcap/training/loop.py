@@ -35,6 +35,7 @@ def go_on(session: Session) -> Outcome:
     saver = course.saver
     while not (over := _over(session)):
         epoch, begun = session.epoch, time.monotonic()
+        course.stop.heed_epochs(outcome.epochs, course.recipe.epochs)
         course.module.train()
         _run_epoch(session)
         course.settle()
@@ -83,7 +84,9 @@ def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:
 
 
 def _run_epoch(session: Session) -> None:
-    """Take the steps of one epoch that are not done yet."""
+    """Take the steps of one epoch that are not done yet; none of an epoch that is to be paused before."""
+    if session.course.stop.wanted and session.outcome.epochs and not session.batches:
+        return
     course, optimiser, schedule, pulse = session.course, session.optimiser, session.schedule, session.pulse
     outcome, saver, epoch, stop = session.outcome, course.saver, session.epoch, course.stop
     backpropagate = course.backpropagate or by_autograd(course, optimiser)
