@@ -91,6 +91,15 @@ POLICIES = (
     Policy("/api/runs/{id}/again", WRITE),
     Policy("/api/runs/{id}/compare"),
     Policy("/api/curves"),
+    Policy(f"{DRAWING}/places", WRITE),
+    Policy(f"{DRAWING}/sweep", WRITE),
+    Policy("/api/sweeps"),
+    Policy("/api/sweeps/{name}"),
+    Policy("/api/sweeps/{name}/stop", WRITE),
+    Policy("/api/sweeps/{name}/resume", WRITE),
+    Policy("/api/sweeps/{name}/take", WRITE),
+    Policy("/api/sweeps/{name}/delete", WRITE),
+    Policy("/api/sweeps/{name}/undelete", WRITE),
 )
 
 

@@ -152,6 +152,7 @@ class RunList:
             "reason": record.reason,
             "created": record.created,
             "finished": record.finished,
+            "sweep": record.sweep,
             "epochs": epochs,
             "throughput": None,
             "left": None,
@@ -260,6 +261,7 @@ def _damaged(name: str, known: _Known) -> dict[str, Any]:
         **{"drawn": name, "data": _data_of(known.recipe), "state": "damaged", "reason": known.problem},
         **{"created": "", "finished": "", "seconds": None, "epoch": 0, "epochs": 0, "step": 0, "share": 0.0},
         **{"values": {}, "monitor": "", "best_epoch": 0, "best_value": None, "throughput": None, "left": None},
+        "sweep": "",
     }
 
 

@@ -55,6 +55,8 @@ class RunRow(Told):
     """Seconds that one that goes on will take, by its speed so far."""
     note: str
     tags: list[str]
+    sweep: str
+    """The trial that it is of, SWEEP/NUMBER; empty for a run of its own."""
 
 
 class RunDetail(RunRow):

@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.hub import Hub
 from inkcap.studio.run_list import run_id
 from inkcap.studio.workspace import safe_stem
+from inkcap.sweeps.processes import complaint, reap, start_apart
 
 PATIENCE = 90.0
 """Seconds that a training may take to load its data and begin; what goes wrong until then is told at once."""
-LONGEST_ERROR = 2_000
 
 
 class TrainingError(InkcapError):
@@ -46,19 +45,8 @@ async def start(hub: Hub, id: str, drawing: Drawing, data: str | dict[str, Any],
 
 
 def _spawn(folder: Path, drawn: Path, workspace: Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-    command = [sys.executable, "-m", "inkcap", "train", str(drawn), "--recipe", str(folder / "recipe.json")]
-    with open(folder / "out.txt", "wb") as out, open(folder / "errors.txt", "wb") as errors:
-        # In a session of its own: neither Ctrl-C in the studio's terminal nor the studio's end reaches it.
-        return subprocess.Popen(  # noqa: S603
-            [*command, "--workspace", str(workspace), "--json"],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=errors,
-            env=environment,
-            cwd=workspace,
-            start_new_session=True,
-        )
+    command = ["train", str(drawn), "--recipe", str(folder / "recipe.json"), "--workspace", str(workspace), "--json"]
+    return start_apart(command, workspace, folder)
 
 
 async def _begun(hub: Hub, process: subprocess.Popen[bytes], folder: Path) -> str:
@@ -68,12 +56,10 @@ async def _begun(hub: Hub, process: subprocess.Popen[bytes], folder: Path) -> st
         ended = process.poll() is not None
         for run in await asyncio.to_thread(lambda: _new_runs(hub.workspace, known)):
             if run.record.pid == process.pid:
-                # Its end must be asked after, or it stays in the list of processes.
-                asyncio.get_running_loop().run_in_executor(None, process.wait)
+                reap(process)
                 return run.id
         if ended:
-            text = (folder / "errors.txt").read_text(encoding="utf-8", errors="replace").strip()
-            raise TrainingError(text[-LONGEST_ERROR:].removeprefix("inkcap: ") or "the training ended without a word")
+            raise TrainingError(complaint(folder) or "the training ended without a word")
         await asyncio.sleep(0.1)
     raise TrainingError(f"the training has not begun after {PATIENCE:.0f} seconds; it goes on, look at the runs later")
 
@@ -95,7 +81,12 @@ def stop(run: RunFolder) -> None:
     """Ask a run to stop, as Ctrl-C does: what it has learnt is kept."""
     if run.record.state not in ("created", "running"):
         raise TrainingError(f"the run {run.id} is {run.record.state} already")
+    ask_to_stop(run.record.pid, f"the run {run.id}")
+
+
+def ask_to_stop(pid: int, what: str) -> None:
+    """Send a process what Ctrl-C sends."""
     try:
-        os.kill(run.record.pid, signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+        os.kill(pid, signal.SIGINT if os.name == "posix" else signal.SIGTERM)
     except OSError as error:
-        raise TrainingError(f"the run {run.id} could not be stopped: {error.strerror}") from None
+        raise TrainingError(f"{what} could not be stopped: {error.strerror}") from None

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -63,8 +64,13 @@ def spawn(sweep: Sweep, trial: Trial, workspace: Path, until: int | None) -> sub
     command += ["--workspace", str(workspace), "--json"]
     if until is not None:
         command += ["--until", str(until)]
+    return start_apart(command, workspace, folder)
+
+
+def start_apart(command: list[str], workspace: Path, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a command of Inkcap that outlives this process; what it says goes into files of the folder."""
     with open(folder / OUT, "wb") as out, open(folder / ERRORS, "wb") as errors:
-        # In a session of its own: Ctrl-C in the terminal reaches it through the sweep, the sweep's death not at all.
+        # In a session of its own: neither Ctrl-C in this terminal nor the end of this process reaches it.
         return subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "inkcap", *command],
             stdin=subprocess.DEVNULL,
@@ -76,10 +82,20 @@ def spawn(sweep: Sweep, trial: Trial, workspace: Path, until: int | None) -> sub
         )
 
 
+def reap(process: subprocess.Popen[bytes]) -> None:
+    """Ask after the end of a process, which stays in the list of processes otherwise; nobody waits for that."""
+    threading.Thread(target=process.wait, daemon=True).start()
+
+
 def words_of(sweep: Sweep, trial: Trial) -> str:
     """Give what the process of a trial had to complain about."""
+    return complaint(sweep.trial_folder(trial.number))
+
+
+def complaint(folder: Path) -> str:
+    """Give what a command that was started with this folder had to complain about."""
     with suppress(OSError):
-        text = (sweep.trial_folder(trial.number) / ERRORS).read_text(encoding="utf-8", errors="replace").strip()
+        text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip()
         return text[-LONGEST_WORDS:].removeprefix("inkcap: ")
     return ""
 

@@ -28,10 +28,12 @@ class StopRequest:
             self.reason = reason
             self.wanted = True
 
-    def heed_epochs(self, done: int, wanted: int) -> None:
-        """Ask for a pause when so many epochs are done as there were to be; the run can be gone on with."""
-        if self.until is not None and done >= self.until:
-            self.stop(f"paused after epoch {done} of {wanted}")
+    def pauses(self, done: int, wanted: int) -> bool:
+        """Tell whether so many epochs are done as there were to be for now; the run can be gone on with."""
+        if self.until is None or done < self.until:
+            return False
+        self.stop(f"paused after epoch {done} of {wanted}")
+        return True
 
 
 @contextmanager

@@ -13,9 +13,10 @@ import { leave, useTheory } from "../theory/mode";
 import "../theory/theory.css";
 import { fitView } from "./actions";
 import { neuronByName, neuronPlace, useNeurons } from "./neurons";
-import { closeDrawing, openDrawing } from "./session";
+import { closeDrawing, command, openDrawing, performOutside, say } from "./session";
 import { onKey } from "./shortcuts";
 import { useStudio } from "./store";
+import { words } from "./words";
 
 const Dock = lazy(() => import("../panels/Dock").then((module) => ({ default: module.Dock })));
 
@@ -80,6 +81,21 @@ function FirstFit({ id }: { id: string }) {
   return null;
 }
 
+/** Give the drawing the values of a trial that were taken on another page: one edit of this tab, to be undone. */
+function Taking() {
+  const taking = useStudio((s) => (s.taking?.drawing === s.id && s.status === "live" ? s.taking : null));
+  useEffect(() => {
+    if (!taking) return;
+    useStudio.setState({ taking: null });
+    const word = words(useStudio.getState().language);
+    if (taking.edit.patches.length) {
+      performOutside(taking.edit);
+      say(word.taken, false, { label: word.undo, run: () => command("undo") });
+    } else say(word.takenRecipe);
+  }, [taking]);
+  return null;
+}
+
 /** The canvas grows and shrinks with the dock, and shows the whole drawing again. */
 function DockFit() {
   const dock = useStudio((s) => s.dock);
@@ -133,6 +149,7 @@ export function Studio({ id }: { id: string }) {
       <Follow />
       <DockFit />
       <FirstFit id={id} />
+      <Taking />
     </ReactFlowProvider>
   );
 }
