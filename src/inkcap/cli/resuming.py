@@ -10,13 +10,14 @@ import typer
 
 from inkcap.cli.app import app
 from inkcap.cli.output import print_json, say
+from inkcap.cli.recipes import existing
 from inkcap.cli.runs import (
     JsonOption,
     MlflowOption,
     RunArgument,
     TensorboardOption,
+    UntilOption,
     WorkspaceOption,
-    existing,
     show_result,
     show_value,
 )
@@ -40,6 +41,7 @@ def resume(
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Other threads than the run's own; the last bits will differ.")
     ] = None,
+    until: UntilOption = None,
     tensorboard: TensorboardOption = False,
     mlflow: MlflowOption = "",
     workspace: WorkspaceOption = Path(),
@@ -53,13 +55,18 @@ def resume(
     folder = find_run(workspace, run)
     prepare_environment()
     from inkcap.cli.progress import fetching, watch
-    from inkcap.training import Watching
+    from inkcap.training import StopRequest, Watching
     from inkcap.training import resume as resume_run
 
-    watching = Watching(tensorboard, mlflow)
+    watching, stop = Watching(tensorboard, mlflow), StopRequest(until)
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
         result = resume_run(
-            folder, workspace, listener, epochs=epochs, threads=threads, progress=progress, watching=watching
+            *(folder, workspace, listener),
+            epochs=epochs,
+            threads=threads,
+            stop=stop,
+            progress=progress,
+            watching=watching,
         )
     show_result(result, workspace, as_json)
 

@@ -48,7 +48,8 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 class RunRecord:
     """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any.
 
-    `process` tells the process apart from a later one with the same number.
+    `process` tells the process apart from a later one with the same number; `sweep` is the trial that the run is of,
+    SWEEP/NUMBER, empty for a run of its own.
     """
 
     id: str
@@ -61,6 +62,7 @@ class RunRecord:
     weights_sha256: str = ""
     best_sha256: str = ""
     process: str = ""
+    sweep: str = ""
 
     @property
     def standing(self) -> str:
@@ -89,7 +91,7 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
             f"{name}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
         )
     names = [field.name for field in dataclasses.fields(RunRecord)]
-    given = {"process": "", **given}
+    given = {"process": "", "sweep": "", **given}
     expect_names(given, ["format", "version", *names], names, name, RunFolderError)
     values = {key: given[key] for key in names}
     if type(values["pid"]) is not int or values["pid"] < 0:

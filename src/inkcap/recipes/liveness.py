@@ -4,7 +4,11 @@ import hashlib
 import os
 import platform
 import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+
+from inkcap.structures.errors import InkcapError
 
 _PROC = Path("/proc")
 _GONE = "gone"
@@ -18,6 +22,28 @@ def own_process() -> str:
 def mark_of(pid: int) -> str:
     """Give the mark of a process of this machine, which no later one with its number has."""
     return ":".join((_machine(), _machine_start(), _process_start(pid)))
+
+
+@contextmanager
+def held(folder: Path, refusal: InkcapError) -> Generator[None]:
+    """Hold a folder, so that two processes never write it at once, or raise the refusal; not every platform can."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refusal from None
+        except OSError:
+            # Some network file systems have no locks.
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def has_ended(pid: int, mark: str) -> bool:

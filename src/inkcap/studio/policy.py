@@ -100,6 +100,15 @@ POLICIES = (
     Policy("/api/runs/{id}/confusion"),
     Policy("/api/runs/{id}/surface"),
     Policy("/api/curves"),
+    Policy(f"{DRAWING}/places", WRITE),
+    Policy(f"{DRAWING}/sweep", WRITE),
+    Policy("/api/sweeps"),
+    Policy("/api/sweeps/{name}"),
+    Policy("/api/sweeps/{name}/stop", WRITE),
+    Policy("/api/sweeps/{name}/resume", WRITE),
+    Policy("/api/sweeps/{name}/take", WRITE),
+    Policy("/api/sweeps/{name}/delete", WRITE),
+    Policy("/api/sweeps/{name}/undelete", WRITE),
 )
 
 

@@ -155,6 +155,7 @@ class RunList:
             "reason": record.reason if record.standing != layout.PAUSED else "",
             "created": record.created,
             "finished": record.finished,
+            "sweep": record.sweep,
             "epochs": epochs,
             "throughput": None,
             "left": None,
@@ -269,7 +270,7 @@ def _damaged(name: str, known: _Known) -> dict[str, Any]:
         **{"drawn": name, "data": _data_of(known.recipe), "state": "damaged", "reason": known.problem},
         **{"created": "", "finished": "", "seconds": None, "epoch": 0, "epochs": 0, "step": 0, "share": 0.0},
         **{"values": {}, "monitor": "", "best_epoch": 0, "best_value": None, "throughput": None, "left": None},
-        **{"rate": None, "resumed": 0, "inexact": "", "checkpoint": None},
+        **{"rate": None, "resumed": 0, "inexact": "", "checkpoint": None, "sweep": ""},
     }
 
 

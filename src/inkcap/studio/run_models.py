@@ -73,6 +73,8 @@ class RunRow(Told):
     """The step from which one that was killed goes on, 0 for the start; what came after it is trained again."""
     note: str
     tags: list[str]
+    sweep: str
+    """The trial that it is of, SWEEP/NUMBER; empty for a run of its own."""
 
 
 class RunDetail(RunRow):

@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,14 +20,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from inkcap.recipes import RunFolder
+from inkcap.recipes.apart import OUT, complaint, start_apart
 from inkcap.recipes.liveness import has_ended, mark_of
 from inkcap.structures.atomic import write_atomic
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.store import Store
 
 FOLDER = "trainings"
-STARTED, OUT, ERRORS = "started.json", "out.txt", "errors.txt"
-LONGEST_ERROR = 2_000
+STARTED = "started.json"
 FORGOTTEN = 3600.0
 """Seconds after which a folder without a process is taken away: its studio was killed while it started one."""
 LOOK_EVERY = 1.0
@@ -52,8 +51,7 @@ class Trainer:
 
     def complaint(self) -> str:
         """Give what it said before it ended, in its last words."""
-        text = (self.folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip()
-        return text[-LONGEST_ERROR:].removeprefix("inkcap: ")
+        return complaint(self.folder)
 
     def await_end(self) -> None:
         """Ask after its end in the background, or it stays in the list of processes; its folder goes then."""
@@ -75,18 +73,7 @@ def spawn(
     for name, text in files.items():
         write_atomic(folder / name, text)
     _note(folder, drawing=drawing, pid=0, process="")
-    command = [sys.executable, "-m", "inkcap", *arguments(folder), "--workspace", str(workspace), "--json"]
-    with open(folder / OUT, "wb") as out, open(folder / ERRORS, "wb") as errors:
-        # In a session of its own: neither Ctrl-C in the studio's terminal nor the studio's end reaches it.
-        process = subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=errors,
-            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
-            cwd=workspace,
-            start_new_session=True,
-        )
+    process = start_apart([*arguments(folder), "--workspace", str(workspace), "--json"], workspace, folder)
     _note(folder, drawing=drawing, pid=process.pid, process=mark_of(process.pid))
     _step_back(process.pid)
     return Trainer(folder, process)

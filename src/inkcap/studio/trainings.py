@@ -64,7 +64,7 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
     def begun(name: str) -> None:
         hub.store.note_run(name, id)
 
-    return run_id(await _begin(trainer, look, begun))
+    return run_id(await begin(trainer, look, begun))
 
 
 async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
@@ -85,11 +85,16 @@ async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
         except RunFolderError:
             return None
 
-    await _begin(trainer, look, lambda _: None)
+    await begin(trainer, look, lambda _: None)
 
 
-async def _begin(trainer: trainers.Trainer, look: Callable[[], str | None], begun: Callable[[str], None]) -> str:
-    """Wait until a training has its run; where that takes long it is followed on, though nobody waits any more."""
+async def begin(
+    trainer: trainers.Trainer, look: Callable[[], str | None], begun: Callable[[str], None], what: str = "training"
+) -> str:
+    """Wait until a training has its run, or a sweep its record.
+
+    Where that takes long it is followed on, though nobody waits any more.
+    """
 
     async def follow() -> str:
         while True:
@@ -101,7 +106,7 @@ async def _begin(trainer: trainers.Trainer, look: Callable[[], str | None], begu
             if ended:
                 complaint = await asyncio.to_thread(trainer.complaint)
                 trainer.await_end()
-                raise TrainingError(complaint or "the training ended without a word")
+                raise TrainingError(complaint or f"the {what} ended without a word")
             await asyncio.sleep(POLL)
 
     following = asyncio.create_task(follow())
@@ -110,7 +115,7 @@ async def _begin(trainer: trainers.Trainer, look: Callable[[], str | None], begu
     try:
         return await asyncio.wait_for(asyncio.shield(following), PATIENCE)
     except TimeoutError:
-        words = f"the training has not begun after {PATIENCE:.0f} seconds; it goes on, look at the runs later"
+        words = f"the {what} has not begun after {PATIENCE:.0f} seconds; it goes on, look for it later"
         raise TrainingError(words) from None
 
 

@@ -1,8 +1,8 @@
 """Going on with a run that was stopped, killed or finished: to the same bits, or with a word on why not."""
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,7 +10,7 @@ from typing import Any, cast
 from inkcap.drawing import from_text
 from inkcap.recipes import Recipe, RunFolder, RunFolderError, find_run, layout, read_log
 from inkcap.recipes.checkpoints import newest_checkpoint, set_aside
-from inkcap.recipes.liveness import own_process
+from inkcap.recipes.liveness import held, own_process
 from inkcap.recipes.steering import take_wish
 from inkcap.recipes.strict import expect_object, parse
 from inkcap.training.checkpoints import read_snapshot
@@ -66,7 +66,7 @@ def resume(
     for more of them. Whoever watched the run does so again, and those of `watching`, too.
     """
     folder = run if isinstance(run, RunFolder) else find_run(workspace, run)
-    with _held(folder):
+    with held(folder.path, TrainingError(f"{folder.id}: another process goes on with this run already.")):
         # Another process may have gone on with it, and ended, since the folder was opened.
         folder = RunFolder.open(folder.path)
         _check_state(folder)
@@ -92,28 +92,6 @@ def resume(
 
             with listening_for_signals(request):
                 return run_job(job, course, folder, claim)
-
-
-@contextmanager
-def _held(folder: RunFolder) -> Generator[None]:
-    """Hold a run, so that two processes never go on with the same one; not every platform can."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder.path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TrainingError(f"{folder.id}: another process goes on with this run already.") from None
-        except OSError:
-            # Some network file systems have no locks.
-            pass
-        yield
-    finally:
-        os.close(handle)
 
 
 def _check_state(folder: RunFolder) -> None:

@@ -24,13 +24,15 @@ def train(
     stop: StopRequest | None = None,
     progress: Progress | None = None,
     watching: Watching | None = None,
+    sweep: str = "",
 ) -> RunResult:
     """Train a drawing by a recipe, or on the data of a name with everything else chosen, and keep the run.
 
     Mistakes in the drawing, the recipe or the data are raised before a folder is made. SIGINT and SIGTERM (or `stop`,
     from another thread) end the run after the step in hand with the state "interrupted", and the function returns as
     usual. A run that cannot go on raises RunFailure and leaves its folder in the state "failed". Whatever ended it,
-    `resume` goes on with it. `watching` says which other tools hear of it, too.
+    `resume` goes on with it. `watching` says which other tools hear of it, too; `sweep` names the trial that the run is
+    of, for the record.
     """
     watchers = watching or Watching()
     watchers.check()
@@ -44,4 +46,4 @@ def train(
         course = make_course(job)
         check_reach(plan.network, job.module, course.loss, course.training)
         with listening_for_signals(request):
-            return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name))
+            return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name, sweep))

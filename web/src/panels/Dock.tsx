@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDetail, RunRow, Value } from "../api/types";
 import { attempt } from "../app/session";
@@ -12,6 +12,8 @@ import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
 import { type Chosen, OwnData } from "./OwnData";
+
+const Vary = lazy(() => import("../sweeps/Vary").then((module) => ({ default: module.Vary })));
 
 const FIRST = ["epochs", "batch", "seed"];
 const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
@@ -58,6 +60,7 @@ interface FormProps {
   data: DataSet[];
   fields: RecipeFields | null;
   onStart: (data: Chosen, recipe: Attributes) => void;
+  onVary: (data: Chosen, recipe: Attributes) => void;
   busy: boolean;
   /** Own data that were looked into, and how they are to be read. */
   own: Chosen | null;
@@ -73,7 +76,7 @@ interface Method {
   options?: Attributes;
 }
 
-function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
+function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
   const well = useStudio((s) => s.report?.well_formed ?? false);
   const [chosen, setChosen] = useState("");
@@ -106,7 +109,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const first = FIRST.flatMap((name) => all.filter((field) => field.name === name));
   const rest = shown(all.filter((field) => !first.includes(field)));
   const method = fields?.optimisers.find((one) => one.name === (optimiser.kind ?? "adam")) ?? fields?.optimisers[0];
-  const start = () => {
+  const filled = (): [Chosen, Attributes] => {
     const { kind = method?.name, rate = method?.rate, options: details } = optimiser;
     const changed = Object.keys(optimiser).length > 0 && kind !== undefined && rate !== undefined;
     const name = chosen || usual;
@@ -116,17 +119,17 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
     const rest = Object.fromEntries(Object.entries(again?.recipe ?? {}).filter(([key]) => !shown.has(key)));
     const before = again?.recipe.data as Chosen | undefined;
     const base = { ...rest, ...recipe };
-    onStart(
+    return [
       before?.name === name && own?.name !== name ? before : { name, options },
       changed ? { ...base, optimiser: { kind, rate, ...(details ? { options: details } : {}) } } : base,
-    );
+    ];
   };
   return (
     <form
       className="recipe"
       onSubmit={(event) => {
         event.preventDefault();
-        start();
+        onStart(...filled());
       }}
     >
       {again && (
@@ -194,9 +197,20 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
           <div className="fields">{rest}</div>
         </details>
       )}
-      <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
-        ▶ {word.start}
-      </button>
+      <div className="starting">
+        <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
+          ▶ {word.start}
+        </button>
+        <button
+          type="button"
+          className="button"
+          title={word.varyTitle}
+          disabled={!well || !data.length}
+          onClick={() => onVary(...filled())}
+        >
+          {word.vary}
+        </button>
+      </div>
     </form>
   );
 }
@@ -219,6 +233,7 @@ export function Dock() {
   }, []);
   const [own, setOwn] = useState<Chosen | null>(null);
   const [bringing, setBringing] = useState<File[] | null>(null);
+  const [varying, setVarying] = useState<[Chosen, Attributes] | null>(null);
   const start = async (set: Chosen, recipe: Attributes) => {
     if (!id) return;
     const made = await attempt(api.train(id, set, recipe));
@@ -241,9 +256,15 @@ export function Dock() {
         fields={fields}
         busy={runs.some(isGoing)}
         onStart={(set, recipe) => void start(set, recipe)}
+        onVary={(set, recipe) => setVarying([set, recipe])}
         own={own}
         onOwn={() => setBringing([])}
       />
+      {varying && id && (
+        <Suspense fallback={null}>
+          <Vary id={id} data={varying[0]} recipe={varying[1]} onClose={() => setVarying(null)} />
+        </Suspense>
+      )}
       {bringing && (
         <OwnData
           there={data.filter((one) => one.kind === "own").map((one) => one.name)}
@@ -295,6 +316,7 @@ export function Dock() {
       <div className="runs">
         <h3>
           {word.runs}
+          <a href="#/sweeps">{word.sweeps}</a>
           <a href="#/runs">{word.allRuns}</a>
         </h3>
         {runs.map((run) => (

@@ -84,6 +84,7 @@ const Row = memo(function Row({ run, index, place, current, onChoose, onFocus }:
       </td>
       <th scope="row" title={[run.name, ...run.tags, run.note].filter(Boolean).join("\n")}>
         <span>{run.name}</span>
+        {run.sweep && <em title={`${word.ofSweep} ${run.sweep}`}>{run.sweep.slice(run.sweep.indexOf("/"))}</em>}
         {run.tags.slice(0, 1).map((tag) => (
           <em key={tag}>{tag}</em>
         ))}
