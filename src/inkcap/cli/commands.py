@@ -14,22 +14,12 @@ def register() -> None:
         resuming,
         runs,
         serve,
+        sweeps,
         theory,
         zoo,
     )
 
-    for module in (
-        drawings,
-        zoo,
-        groups,
-        pictures,
-        plain,
-        backpropagation,
-        runs,
-        inspecting,
-        resuming,
-        data,
-        serve,
-        theory,
-    ):
+    for module in (drawings, zoo, groups, pictures, plain, backpropagation):
+        assert module.__doc__
+    for module in (runs, inspecting, resuming, sweeps, data, serve, theory):
         assert module.__doc__

@@ -79,6 +79,18 @@ def _preview(question: Question) -> Answer:
     return look(question)
 
 
+def _borrow(question: Question) -> Answer:
+    from inkcap.engine import build
+    from inkcap.network import as_plain
+    from inkcap.recipes import find_run, recipe_from_json
+    from inkcap.training.borrowing import borrow
+
+    recipe = recipe_from_json(question["recipe"])
+    assert recipe.init_from is not None
+    other = find_run(question["workspace"], recipe.init_from)
+    return borrow(build(as_plain(_network(question)), {}), recipe, other)[2].to_json()
+
+
 def _inspect(question: Question) -> Answer:
     from pathlib import Path
 
@@ -93,6 +105,7 @@ ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "expand": _expand,
     "data": _data,
     "preview": _preview,
+    "borrow": _borrow,
     "inspect": _inspect,
 }
 

@@ -13,6 +13,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.carrying import Changes
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
@@ -20,6 +21,7 @@ from inkcap.studio.run_list import RunList
 from inkcap.studio.sketches import Sketches
 from inkcap.studio.store import Row, Store
 from inkcap.studio.summaries import Summaries
+from inkcap.studio.trainers import Earlier
 from inkcap.studio.workspace import find_drawings
 
 WATCH_EVERY = 0.5
@@ -44,6 +46,9 @@ class Hub:
         self.summaries = Summaries(workspace, self.store)
         self.sketches = Sketches()
         self.runs = RunList(workspace, self.store)
+        self.changes = Changes()
+        self.earlier = Earlier(self.store.folder, self.runs.folder, self.store)
+        self.earlier.look()
         self.helper = Helper()
         self.inspector = Helper()
         """Looks into runs, so that code and previews never wait for it."""

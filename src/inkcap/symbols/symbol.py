@@ -82,11 +82,7 @@ def keep_shape(front: PartialShape, attributes: Attributes) -> PartialShape:
 @final
 @dataclass(frozen=True)
 class CapsuleSymbol:
-    """A capsule symbol: Y = cap(U¹, …, Uᵖ; θ), one function with a face for every rank.
-
-    With the one summing port that every symbol has unless it declares others, and without parameters θ, it is the
-    paper's Y = cap(U).
-    """
+    """A capsule symbol: Y = cap(U¹, …, Uᵖ; θ), with a face for every rank; the paper's is Y = cap(U)."""
 
     id: str
     title: str

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inkcap.training.resuming import resume
     from inkcap.training.running import RunResult
     from inkcap.training.runs import train
+    from inkcap.training.watchers import Watching
     from inkcap.training.weights import Borrowed
 
 _LATER = {
@@ -36,6 +37,7 @@ _LATER = {
     "predict": "prediction",
     "resume": "resuming",
     "train": "runs",
+    "Watching": "watchers",
 }
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "StepEvent",
     "StopRequest",
     "TrainingError",
+    "Watching",
     "evaluate",
     "open_run",
     "predict",

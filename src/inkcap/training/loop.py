@@ -35,14 +35,14 @@ def go_on(session: Session) -> Outcome:
     saver = course.saver
     while not (over := _over(session)):
         epoch, begun = session.epoch, time.monotonic()
+        if course.stop.pauses(outcome.epochs, course.recipe.epochs):
+            return _interrupted(session)
         course.module.train()
         _run_epoch(session)
         course.settle()
         found = None if course.stop.wanted else _after_epoch(session)
         if found is None:
-            outcome.interrupted, outcome.reason = True, course.stop.reason
-            saver.at_end(session)
-            return outcome
+            return _interrupted(session)
         value = found["val_" + course.monitor] if course.validation is not None else found["loss"]
         better = value > outcome.best_value if session.mode == "max" else value < outcome.best_value
         best = outcome.best_epoch == 0 or better
@@ -58,6 +58,13 @@ def go_on(session: Session) -> Outcome:
     outcome.reason = over
     saver.at_end(session)
     return outcome
+
+
+def _interrupted(session: Session) -> Outcome:
+    """End where the session stands; it can be gone on with."""
+    session.outcome.interrupted, session.outcome.reason = True, session.course.stop.reason
+    session.course.saver.at_end(session)
+    return session.outcome
 
 
 def _over(session: Session) -> str:

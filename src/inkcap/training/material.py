@@ -80,11 +80,16 @@ class Material:
         }
 
 
+def load_data(spec: DataSpec, folder: Path, progress: Progress | None = None) -> Dataset:
+    """Load data as a recipe names them."""
+    return load(spec.name, _as_text(spec.options), folder, progress=progress, resize=spec.resize)
+
+
 def load_for(
     spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
 ) -> tuple[Dataset, Feed, list[str]]:
     """Load and check data, with the names of the network where the data's own do not match, and what is fed."""
-    dataset = load(spec.name, _as_text(spec.options), folder, progress=progress, resize=spec.resize)
+    dataset = load_data(spec, folder, progress)
     notes = validate(dataset)
     dataset, said = spread(dataset, facts)
     feed = find_feed(spec.feed, dataset, facts)

@@ -8,8 +8,10 @@ from typing import Any
 
 from inkcap.drawing import to_text
 from inkcap.engine import named_weights
-from inkcap.recipes import RunFolder, layout
+from inkcap.recipes import RunFolder, layout, recipe_to_json
+from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
+from inkcap.training.borrowing import learning_names, recall
 from inkcap.training.checkpoints import FolderSaver
 from inkcap.training.environment import describe_environment
 from inkcap.training.events import EndEvent, StartEvent
@@ -94,7 +96,8 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
         job.listener.on_end(EndEvent(attempt.state, outcome.reason, outcome.epochs, outcome.best_epoch))
     if attempt.failure is not None:
         raise attempt.failure
-    missed = (attempt.saver.missed,) if attempt.saver is not None and attempt.saver.missed else ()
+    missed = [attempt.saver.missed] if attempt.saver is not None and attempt.saver.missed else []
+    missed += [watcher.problem for watcher in (attempt.keeper.watchers if attempt.keeper else ()) if watcher.problem]
     return RunResult(
         run=attempt.folder,
         state=attempt.state,
@@ -143,7 +146,19 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
     best = {} if start.snapshot is None else dict(start.snapshot.best)
     watch = _watch(job, course)
     course.watch = watch
-    attempt.keeper = FolderKeeper(folder, job.module, job.listener, job.stop, watch, best, start.counts)
+    job.watching.keep(folder)
+    facts = {
+        "name": job.plan.drawing.name,
+        "data": job.recipe.data.name,
+        "drawing": to_text(job.plan.drawing),
+        "recipe": recipe_to_json(job.recipe),
+        "monitor": job.plan.monitor if course.validation is None else f"val_{job.plan.monitor}",
+    }
+    attempt.keeper = FolderKeeper(
+        *(folder, job.module, job.listener, job.stop, watch, best, start.counts),
+        lambda counts: job.watching.start(folder, facts, counts),
+    )
+    names = learning_names(job.module, job.learning)
     marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
 
     def extra() -> dict[str, Any]:
@@ -153,6 +168,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
             "seconds": attempt.seconds,
             "init_from": job.borrowed.to_json(),
             "pretraining": attempt.pretrained,
+            "learning": names,
             **({} if watch is None else {"last_steps": watch.steps}),
         }
 
@@ -167,6 +183,7 @@ def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
         stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
         attempt.pretrained = pretrain(job.plan.stack, named_weights(job.module), stages)
     session = Session(course, attempt.outcome)
+    recall(session, learning_names(job.module, job.learning), job.memory)
     if job.plan.stack and not job.stop.wanted and attempt.saver is not None:
         attempt.saver.save_now(session)
     return session
@@ -189,6 +206,8 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         if attempt.saver is not None:
             attempt.saver.join()
         put_back(job.module, job.frozen_buffers)
+        if take_wish(attempt.folder) == PAUSE and attempt.state == "interrupted":
+            attempt.outcome.reason = layout.PAUSED
         if attempt.keeper is None and attempt.failure is not None and fresh:
             attempt.folder.remove()
             return
@@ -202,6 +221,8 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         if attempt.pretrained:
             facts["pretraining"] = attempt.pretrained
         attempt.folder, problem = finish(attempt.folder, attempt.keeper, attempt.outcome, attempt.state, facts)
+        for watcher in attempt.keeper.watchers if attempt.keeper is not None else ():
+            watcher.close(attempt.state)
         if problem and attempt.failure is None:
             attempt.fail(problem, RunFailure(f"{attempt.folder.id}: {problem} Make room or check the disk."))
 

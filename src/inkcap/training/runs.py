@@ -1,5 +1,6 @@
 """Training a drawing by a recipe: everything is checked first, then a run folder is made and filled."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from inkcap.drawing import Drawing
@@ -11,6 +12,7 @@ from inkcap.training.jobs import make_course, make_job, plan_job
 from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
 from inkcap.training.stopping import StopRequest, listening_for_signals
+from inkcap.training.watchers import Watching
 
 
 def train(
@@ -21,22 +23,27 @@ def train(
     *,
     stop: StopRequest | None = None,
     progress: Progress | None = None,
+    watching: Watching | None = None,
+    sweep: str = "",
 ) -> RunResult:
     """Train a drawing by a recipe, or on the data of a name with everything else chosen, and keep the run.
 
     Mistakes in the drawing, the recipe or the data are raised before a folder is made. SIGINT and SIGTERM (or `stop`,
     from another thread) end the run after the step in hand with the state "interrupted", and the function returns as
     usual. A run that cannot go on raises RunFailure and leaves its folder in the state "failed". Whatever ended it,
-    `resume` goes on with it.
+    `resume` goes on with it. `watching` says which other tools hear of it, too; `sweep` names the trial that the run is
+    of, for the record.
     """
+    watchers = watching or Watching()
+    watchers.check()
     folder = Path(workspace)
     if isinstance(recipe, str):
         recipe = Recipe(DataSpec(recipe))
     plan = plan_job(drawing, recipe, folder, progress)
     request = stop or StopRequest()
     with steady(recipe.seed, recipe.threads, plan.device) as threads:
-        job = make_job(plan, threads, listener, request)
+        job = replace(make_job(plan, threads, listener, request), watching=watchers)
         course = make_course(job)
         check_reach(plan.network, job.module, course.loss, course.training)
         with listening_for_signals(request):
-            return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name))
+            return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name, sweep))

@@ -89,11 +89,13 @@ export const api = {
   upload: (name: string, file: Blob) =>
     request<{ name: string }>(`/data/upload?name=${encodeURIComponent(name)}`, file, "application/octet-stream"),
   fields: () => request<RecipeFields>("/recipes/fields"),
-  train: (id: string, data: string | { name: string; options: Record<string, string> }, recipe: Attributes) =>
-    request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
+  train: (
+    id: string,
+    data: string | Attributes | { name: string; options: Record<string, string> },
+    recipe: Attributes,
+  ) => request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
   runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
   run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
-  stop: (id: string) => request<unknown>(`/runs/${encodeURIComponent(id)}/stop`, {}),
 };
 
 export const link = {

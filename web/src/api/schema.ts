@@ -428,6 +428,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Places
+         * @description List everything of a drawing and a recipe that can be varied.
+         */
+        post: operations["list_places_api_drawings__id__places_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drawings/{id}/proposal": {
         parameters: {
             query?: never;
@@ -542,6 +562,26 @@ export interface paths {
          * @description Walk through one step of Algorithm 1: U and Y forwards, δ backwards, then the weights.
          */
         post: operations["step_api_drawings__id__step_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/drawings/{id}/sweep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Sweep
+         * @description Vary a drawing as it is now; the sweep is a process of its own, and so is each of its trials.
+         */
+        post: operations["start_sweep_api_drawings__id__sweep_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -688,6 +728,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/carried": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Carried
+         * @description Tell what the run's drawing as it is now would take over from the run, before anything is started.
+         */
+        get: operations["show_carried_api_runs__id__carried_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/compare": {
         parameters: {
             query?: never;
@@ -788,6 +848,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Run
+         * @description Pause a run: it saves all that it stands at, and its process ends, so that its memory is free.
+         */
+        post: operations["pause_run_api_runs__id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Run
+         * @description Go on with a run that has ended, in a process of its own.
+         */
+        post: operations["resume_run_api_runs__id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/signals": {
         parameters: {
             query?: never;
@@ -882,6 +982,146 @@ export interface paths {
         get: operations["show_values_api_runs__id__values_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sweeps
+         * @description List the sweeps of the workspace, the newest first.
+         */
+        get: operations["list_sweeps_api_sweeps_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Sweep
+         * @description Give a sweep with its trials, the best first.
+         */
+        get: operations["show_sweep_api_sweeps__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Sweep
+         * @description Delete the record of a sweep that has ended; its runs stay, and the answer takes it back.
+         */
+        post: operations["delete_sweep_api_sweeps__name__delete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Sweep
+         * @description Go on with a sweep that was stopped or killed.
+         */
+        post: operations["resume_sweep_api_sweeps__name__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Sweep
+         * @description Stop a sweep; its trials save what they have learnt, and it can be gone on with.
+         */
+        post: operations["stop_sweep_api_sweeps__name__stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/take": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Trial
+         * @description Give the one edit that gives the drawing, as it is now, the values of a trial; and the trial's recipe.
+         */
+        post: operations["take_trial_api_sweeps__name__take_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Sweep
+         * @description Take the deletion of a sweep back.
+         */
+        post: operations["undelete_sweep_api_sweeps__name__undelete_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1146,6 +1386,32 @@ export interface components {
             title: string;
             /** Tooltip */
             tooltip: string;
+        };
+        /**
+         * Carried
+         * @description What a run's drawing, as it is now, takes over from the run when training goes on with it.
+         */
+        Carried: {
+            /** Drawing */
+            drawing: string;
+            /** Forgotten */
+            forgotten: string;
+            /** Left */
+            left: {
+                [key: string]: string;
+            };
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+            /** Remembered */
+            remembered: string[];
+            /** Renamed */
+            renamed: {
+                [key: string]: string;
+            };
+            /** Taken */
+            taken: string[];
         };
         /**
          * Catalogue
@@ -2263,6 +2529,42 @@ export interface components {
             type: "ping";
         };
         /**
+         * PlaceRow
+         * @description One thing that can be varied.
+         */
+        PlaceRow: {
+            /** Choices */
+            choices: string[];
+            /** Help */
+            help: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "whole" | "number" | "flag" | "text" | "value";
+            /** Maximum */
+            maximum: number | null;
+            /** Minimum */
+            minimum: number | null;
+            now: components["schemas"]["Json"];
+            /** Path */
+            path: string;
+        };
+        /**
+         * PlacesRequest
+         * @description Which places there are, of a drawing with this recipe.
+         */
+        PlacesRequest: {
+            /** Data */
+            data: string | {
+                [key: string]: unknown;
+            };
+            /** Recipe */
+            recipe?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * PongMessage
          * @description Someone is there.
          */
@@ -2599,6 +2901,14 @@ export interface components {
             seq: number;
         };
         /**
+         * ResumeRequest
+         * @description Go on with a run, for so many epochs in all.
+         */
+        ResumeRequest: {
+            /** Epochs */
+            epochs?: number | null;
+        };
+        /**
          * RuleOffer
          * @description A rule, the vertices that it would take network by network, and what forbids it, if anything does.
          */
@@ -2665,6 +2975,10 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Changed */
+            changed: boolean;
+            /** Checkpoint */
+            checkpoint: number | null;
             /** Created */
             created: string;
             /** Data */
@@ -2681,6 +2995,8 @@ export interface components {
             finished: string;
             /** Id */
             id: string;
+            /** Inexact */
+            inexact: string;
             /** Left */
             left: number | null;
             /** Monitor */
@@ -2689,12 +3005,16 @@ export interface components {
             name: string;
             /** Note */
             note: string;
+            /** Rate */
+            rate: number | null;
             /** Reason */
             reason: string;
             /** Recipe */
             recipe: {
                 [key: string]: unknown;
             };
+            /** Resumed */
+            resumed: number;
             /** Seconds */
             seconds: number | null;
             /** Series */
@@ -2714,6 +3034,8 @@ export interface components {
             summary: {
                 [key: string]: unknown;
             } | null;
+            /** Sweep */
+            sweep: string;
             /** Tags */
             tags: string[];
             /** Throughput */
@@ -2732,6 +3054,8 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Checkpoint */
+            checkpoint: number | null;
             /** Created */
             created: string;
             /** Data */
@@ -2748,6 +3072,8 @@ export interface components {
             finished: string;
             /** Id */
             id: string;
+            /** Inexact */
+            inexact: string;
             /** Left */
             left: number | null;
             /** Monitor */
@@ -2756,8 +3082,12 @@ export interface components {
             name: string;
             /** Note */
             note: string;
+            /** Rate */
+            rate: number | null;
             /** Reason */
             reason: string;
+            /** Resumed */
+            resumed: number;
             /** Seconds */
             seconds: number | null;
             /** Share */
@@ -2766,6 +3096,8 @@ export interface components {
             state: string;
             /** Step */
             step: number;
+            /** Sweep */
+            sweep: string;
             /** Tags */
             tags: string[];
             /** Throughput */
@@ -2981,6 +3313,150 @@ export interface components {
             y: number;
         };
         /**
+         * SweepDetail
+         * @description A sweep with its trials, the best first.
+         */
+        SweepDetail: {
+            /** At Once */
+            at_once: number;
+            /** Best */
+            best: number | null;
+            /** Created */
+            created: string;
+            /** Data */
+            data: string;
+            /** Drawing */
+            drawing: string | null;
+            /** Drawn */
+            drawn: string;
+            /** Ended */
+            ended: number;
+            /** Factor */
+            factor: number;
+            /** Highest */
+            highest: boolean;
+            /** Method */
+            method: string;
+            /** Monitor */
+            monitor: string;
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+            /** Rows */
+            rows: components["schemas"]["TrialRow"][];
+            /** Running */
+            running: number;
+            /** Space */
+            space: {
+                [key: string]: unknown;
+            };
+            /** State */
+            state: string;
+            /** Threads */
+            threads: number;
+            /** Trials */
+            trials: number;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * SweepRequest
+         * @description Vary a drawing and a recipe: the space by paths, each with a list or a range.
+         */
+        SweepRequest: {
+            /** At Once */
+            at_once?: number | null;
+            /** Data */
+            data: string | {
+                [key: string]: unknown;
+            };
+            /**
+             * Factor
+             * @default 3
+             */
+            factor: number;
+            /**
+             * Method
+             * @default grid
+             * @enum {string}
+             */
+            method: "grid" | "random" | "halving" | "guided";
+            /** Recipe */
+            recipe?: {
+                [key: string]: unknown;
+            };
+            /** Space */
+            space: {
+                [key: string]: unknown;
+            };
+            /** Trials */
+            trials?: number | null;
+        };
+        /**
+         * SweepRow
+         * @description A sweep in short.
+         */
+        SweepRow: {
+            /** Best */
+            best: number | null;
+            /** Created */
+            created: string;
+            /** Data */
+            data: string;
+            /** Drawing */
+            drawing: string | null;
+            /** Drawn */
+            drawn: string;
+            /** Ended */
+            ended: number;
+            /** Method */
+            method: string;
+            /** Monitor */
+            monitor: string;
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+            /** Running */
+            running: number;
+            /** State */
+            state: string;
+            /** Trials */
+            trials: number;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * SweepStarted
+         * @description A sweep that has begun.
+         */
+        SweepStarted: {
+            /** Sweep */
+            sweep: string;
+        };
+        /**
+         * Take
+         * @description Take the values of a trial.
+         */
+        Take: {
+            /** Trial */
+            trial: number;
+        };
+        /**
+         * Taken
+         * @description The edit that gives a drawing the values of a trial, and the recipe of it.
+         */
+        Taken: {
+            /** Drawing */
+            drawing: string;
+            edit: components["schemas"]["Edit"];
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * Thing
          * @description A thing that one of two states has.
          */
@@ -3003,10 +3479,56 @@ export interface components {
             data: string | {
                 [key: string]: unknown;
             };
+            /**
+             * Mlflow
+             * @default false
+             */
+            mlflow: boolean;
             /** Recipe */
             recipe?: {
                 [key: string]: unknown;
             };
+            /**
+             * Tensorboard
+             * @default false
+             */
+            tensorboard: boolean;
+        };
+        /**
+         * TrialRow
+         * @description A trial: its values by path, how it stands and what it has come to.
+         */
+        TrialRow: {
+            /** Best Epoch */
+            best_epoch: number;
+            /** Epochs */
+            epochs: number;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+            /** Run */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Rung */
+            rung: number;
+            /** Scores */
+            scores: {
+                [key: string]: number | null;
+            };
+            /** Share */
+            share: number;
+            /** State */
+            state: string;
+            /** Value */
+            value: number | null;
+            /** Values */
+            values: {
+                [key: string]: components["schemas"]["Json"];
+            };
+            /** Wanted */
+            wanted: number;
         };
         /**
          * Undelete
@@ -3888,6 +4410,41 @@ export interface operations {
             };
         };
     };
+    list_places_api_drawings__id__places_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlacesRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaceRow"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     propose_api_drawings__id__proposal_get: {
         parameters: {
             query: {
@@ -4084,6 +4641,41 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    start_sweep_api_drawings__id__sweep_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SweepRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepStarted"];
                 };
             };
             /** @description Validation Error */
@@ -4319,6 +4911,37 @@ export interface operations {
             };
         };
     };
+    show_carried_api_runs__id__carried_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Carried"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     compare_runs_api_runs__id__compare_get: {
         parameters: {
             query: {
@@ -4468,6 +5091,72 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Notes"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    pause_run_api_runs__id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_run_api_runs__id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeRequest"];
             };
         };
         responses: {
@@ -4643,6 +5332,220 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Values"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_sweeps_api_sweeps_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepRow"][];
+                };
+            };
+        };
+    };
+    show_sweep_api_sweeps__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepDetail"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_sweep_api_sweeps__name__delete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_sweep_api_sweeps__name__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    stop_sweep_api_sweeps__name__stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    take_trial_api_sweeps__name__take_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Take"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Taken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    undelete_sweep_api_sweeps__name__undelete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Undelete"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepStarted"];
                 };
             };
             /** @description Validation Error */

@@ -5,6 +5,7 @@ import { grouped, shortNumber } from "../model/findings";
 import { RenameDialog } from "../panels/FileMenu";
 import { Logo } from "../panels/Logo";
 import { Menu } from "../panels/TopBar";
+import { GoingRuns } from "../runs/GoingRuns";
 import { deleteDrawing, duplicateDrawing, freshTitle, openFiles } from "./files";
 import { toggleLanguage, toggleTheme } from "./preferences";
 import { attempt } from "./session";
@@ -227,6 +228,7 @@ export function Start() {
             <span>{word.guidedHint}</span>
           </button>
         </div>
+        <GoingRuns />
         <section aria-label={word.recent}>
           <div className="section-head">
             <h2>{word.recent}</h2>

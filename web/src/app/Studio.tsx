@@ -17,9 +17,10 @@ import { leave, useTheory } from "../theory/mode";
 import "../theory/theory.css";
 import { fitView } from "./actions";
 import { neuronByName, neuronPlace, useNeurons } from "./neurons";
-import { closeDrawing, openDrawing } from "./session";
+import { closeDrawing, command, openDrawing, performOutside, say } from "./session";
 import { onKey } from "./shortcuts";
 import { useStudio } from "./store";
+import { words } from "./words";
 
 const Dock = lazy(() => import("../panels/Dock").then((module) => ({ default: module.Dock })));
 
@@ -85,6 +86,21 @@ function FirstFit({ id }: { id: string }) {
     const timer = setTimeout(fitView, 80);
     return () => clearTimeout(timer);
   }, [there]);
+  return null;
+}
+
+/** Give the drawing the values of a trial that were taken on another page: one edit of this tab, to be undone. */
+function Taking() {
+  const taking = useStudio((s) => (s.taking?.drawing === s.id && s.status === "live" ? s.taking : null));
+  useEffect(() => {
+    if (!taking) return;
+    useStudio.setState({ taking: null });
+    const word = words(useStudio.getState().language);
+    if (taking.edit.patches.length) {
+      performOutside(taking.edit);
+      say(word.taken, false, { label: word.undo, run: () => command("undo") });
+    } else say(word.takenRecipe);
+  }, [taking]);
   return null;
 }
 
@@ -163,6 +179,7 @@ export function Studio({ id }: { id: string }) {
       <Follow />
       <DockFit />
       <FirstFit id={id} />
+      <Taking />
     </ReactFlowProvider>
   );
 }

@@ -2,12 +2,14 @@
 
 import { insightChinese, insightEnglish } from "../insight/words";
 import { runsChinese, runsEnglish } from "../runs/words";
+import { sweepsChinese, sweepsEnglish } from "../sweeps/words";
 import { theoryChinese, theoryEnglish } from "../theory/words";
 
 const english = {
   ...theoryEnglish,
   ...runsEnglish,
   ...insightEnglish,
+  ...sweepsEnglish,
   newDrawing: "New drawing",
   newDrawingHint: "An empty sheet of paper",
   guided: "Your first drawing",
@@ -157,6 +159,7 @@ const chinese: Record<Word, string> = {
   ...theoryChinese,
   ...runsChinese,
   ...insightChinese,
+  ...sweepsChinese,
   newDrawing: "新建绘图",
   newDrawingHint: "一张空白的纸",
   guided: "第一幅绘图",

@@ -8,8 +8,8 @@ import { Logo } from "../panels/Logo";
 import { runsApi } from "./api";
 import { Chosen } from "./Chosen";
 import { useRunList } from "./following";
-import { type Column, type Filter, fitting, isGoing, type Order, sorted } from "./listing";
-import { RunTable, stateWord } from "./RunTable";
+import { type Column, type Filter, fitting, isGoing, type Order, sorted, stateWord } from "./listing";
+import { RunTable } from "./RunTable";
 import "../theory/theory.css";
 import "./runs.css";
 
@@ -17,6 +17,9 @@ const MOST = 24;
 const NUMBERS: readonly Column[] = ["epoch", "accuracy", "started", "seconds"];
 const EVERYTHING: Filter = { search: "", state: "", drawn: "", data: "" };
 const distinct = (values: string[]) => [...new Set(values)].filter(Boolean).sort();
+
+/** The run that the address names, as a sweep's table does. */
+const inAddress = () => /^#\/runs\/([\w-]+)/.exec(location.hash)?.slice(1, 2) ?? [];
 
 /** Delete runs one after another; the notice takes all of them back. */
 async function removeRuns(runs: readonly RunRow[], then: () => Promise<void>): Promise<void> {
@@ -82,7 +85,7 @@ export function Runs() {
   const { runs, load } = useRunList();
   const [filter, setFilter] = useState(EVERYTHING);
   const [order, setOrder] = useState<Order>({ column: "started", down: true });
-  const [ids, setIds] = useState<readonly string[]>([]);
+  const [ids, setIds] = useState<readonly string[]>(inAddress);
   const all = runs ?? [];
   const shown = useMemo(() => sorted(fitting(runs ?? [], filter), order), [runs, filter, order]);
   const chosen = useMemo(
@@ -128,6 +131,9 @@ export function Runs() {
           {shown.length === all.length ? all.length : `${shown.length} / ${all.length}`} {word.runs.toLowerCase()}
         </span>
         <span className="grow" />
+        <a className="button" href="#/sweeps">
+          {word.sweeps}
+        </a>
         <button type="button" className="button" onClick={toggleTheme}>
           {theme === "dark" ? word.light : word.dark}
         </button>

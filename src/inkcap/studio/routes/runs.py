@@ -12,11 +12,22 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import TypeAdapter
 
 from inkcap.drawing import from_text
-from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, DataSpec, Recipe, RunFolder, declared_fields, recipe_to_json
+from inkcap.recipes import (
+    LOSSES,
+    OPTIMISERS,
+    SCHEDULES,
+    DataSpec,
+    Recipe,
+    RunFolder,
+    declared_fields,
+    recipe_to_json,
+    steering,
+)
 from inkcap.recipes.fields import Field
 from inkcap.recipes.kinds import Kind as RecipeKind
 from inkcap.recipes.layout import METRICS
 from inkcap.studio import trainings
+from inkcap.studio.carrying import recipe_to_go_on, renamings
 from inkcap.studio.hub import Hub, HubOf, NotThere
 from inkcap.studio.models import (
     Comparison,
@@ -35,8 +46,8 @@ from inkcap.studio.models import (
 from inkcap.studio.record_shapes import Json
 from inkcap.studio.routes.history import comparison_of
 from inkcap.studio.routes.workspace import add_drawing
-from inkcap.studio.run_list import GOING, run_id
-from inkcap.studio.run_models import Drawn, Notes, RunDetail, RunRow, Started, TrainRequest
+from inkcap.studio.run_list import run_id
+from inkcap.studio.run_models import Carried, Drawn, Notes, ResumeRequest, RunDetail, RunRow, Started, TrainRequest
 from inkcap.studio.run_notes import write_notes
 from inkcap.studio.run_trash import bring_back, put_away
 from inkcap.studio.uploads import check_inside, own_data, receive
@@ -136,27 +147,63 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     network = (await live.report()).network
     drawing, _ = await live.copy()
     recipe = await asyncio.to_thread(trainings.as_usual, asked.recipe, network)
-    return Started(run=await trainings.start(hub, id, drawing, asked.data, recipe))
+    return Started(run=await trainings.start(hub, id, drawing, asked.model_copy(update={"recipe": recipe})))
 
 
 @router.get("/runs", response_model=list[RunRow])
 def list_runs(hub: HubOf, drawing: str | None = None, going: bool = False) -> Response:
     """List the runs of the workspace, those of a drawing, or those that go on, the newest first."""
+    hub.earlier.look()
     # As they are: a thousand rows are not checked once more on their way out.
     return Response(ROWS.dump_json(hub.runs.rows(drawing, going=going)), media_type="application/json")
 
 
 @router.get("/runs/{id}")
-def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
+async def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
     """Give a run with its curves."""
-    path = found_run(hub, id)
-    row = hub.runs.row(path.name)
-    if row is None:
-        raise NotThere(GONE)
-    run = RunFolder.open(path)
-    series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
-    recipe = recipe_to_json(run.recipe()) if run.record.state != "created" else {}
-    return RunDetail(**row.model_dump(), recipe=recipe, summary=dict(run.summary()) or None, series=series)
+
+    def told() -> tuple[RunFolder, RunRow, dict[str, Any]]:
+        path = found_run(hub, id)
+        row = hub.runs.row(path.name)
+        if row is None:
+            raise NotThere(GONE)
+        run = RunFolder.open(path)
+        series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
+        recipe = recipe_to_json(run.recipe()) if run.record.state != "created" else {}
+        return run, row, {"recipe": recipe, "summary": dict(run.summary()) or None, "series": series}
+
+    run, row, more = await asyncio.to_thread(told)
+    return RunDetail(**row.model_dump(), **more, changed=await _changed(hub, run, row))
+
+
+async def _changed(hub: Hub, run: RunFolder, row: RunRow) -> bool:
+    if row.drawing is None or row.state in ("created", "damaged") or hub.store.row(row.drawing) is None:
+        return False
+    drawing, seq = await (await hub.live(row.drawing)).copy()
+    return await asyncio.to_thread(hub.changes.since, run, drawing, (row.drawing, seq))
+
+
+@router.get("/runs/{id}/carried")
+async def show_carried(hub: HubOf, id: str) -> Carried:
+    """Tell what the run's drawing as it is now would take over from the run, before anything is started."""
+    run = RunFolder.open(found_run(hub, id))
+    started = hub.store.runs().get(run.id)
+    if not started or hub.store.row(started) is None:
+        raise NotThere(f"{run.id}: the drawing that it was started from is not in this folder any more.")
+    live = await hub.live(started)
+    report = await live.report()
+    _ = report.network
+    drawing, _ = await live.copy()
+
+    def prepared() -> tuple[dict[str, str], Mapping[str, Any]]:
+        labels = [label for _, _, _, time, _, _, label in hub.store.heads(started) if time > run.record.created]
+        names = renamings(labels, from_text(run.drawing_text()), drawing)
+        return names, recipe_to_go_on(run, names, report.outputs)
+
+    names, recipe = await asyncio.to_thread(prepared)
+    told = await hub.helper.ask("borrow", text=drawing.to_text(), workspace=str(hub.workspace), recipe=recipe)
+    more = {key: told[key] for key in ("taken", "left", "remembered", "forgotten")}
+    return Carried(drawing=started, renamed=names, recipe=dict(recipe), **more)
 
 
 @router.get("/curves")
@@ -182,7 +229,21 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
 @router.post("/runs/{id}/stop")
 def stop_run(hub: HubOf, id: str) -> Empty:
     """Stop a run; what it has learnt is kept."""
-    trainings.stop(RunFolder.open(found_run(hub, id)))
+    steering.stop(RunFolder.open(found_run(hub, id)))
+    return Empty()
+
+
+@router.post("/runs/{id}/pause")
+def pause_run(hub: HubOf, id: str) -> Empty:
+    """Pause a run: it saves all that it stands at, and its process ends, so that its memory is free."""
+    steering.pause(RunFolder.open(found_run(hub, id)))
+    return Empty()
+
+
+@router.post("/runs/{id}/resume")
+async def resume_run(hub: HubOf, id: str, asked: ResumeRequest) -> Empty:
+    """Go on with a run that has ended, in a process of its own."""
+    await trainings.resume(hub, RunFolder.open(found_run(hub, id)), asked.epochs)
     return Empty()
 
 
@@ -198,7 +259,7 @@ def delete_run(hub: HubOf, id: str) -> Undo:
     """Delete a run that has ended; the answer takes it back."""
     path = found_run(hub, id)
     row = hub.runs.row(path.name)
-    if row is not None and row.state in GOING:
+    if row is not None and row.state in steering.GOING:
         raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
     token = put_away(hub, path)
     hub.runs.curves.forget(path / METRICS)
