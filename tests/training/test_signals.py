@@ -1,9 +1,10 @@
-"""Signals and frames: numbers known by hand, no bit of the training changed, and a run that goes on keeps them whole."""
+"""Signals and frames: numbers known by hand, no bit of the training changed, runs that go on."""
 
 from __future__ import annotations
 
 import errno
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ def by_hand() -> tuple[SignalWatch, torch.nn.Module]:
     load_weights(module, weights)
     inputs, targets = torch.tensor([[1.0, 0.0], [0.0, -1.0]]).double(), torch.tensor([[2.0], [5.0]]).double()
     spec = Recipe(DataSpec("any"), losses=(LossSpec("y", "mean-squared-error"),))
-    return SignalWatch(network, module, facts_of(network), spec, Batches((inputs,), (targets,), 2, torch.device("cpu"))), module
+    return SignalWatch(
+        network, module, facts_of(network), spec, Batches((inputs,), (targets,), 2, torch.device("cpu"))
+    ), module
 
 
 def test_signals_are_those_that_are_known_by_hand() -> None:
@@ -127,12 +130,16 @@ def test_a_run_that_goes_on_has_the_signals_and_frames_of_one_that_never_stopped
     assert _numbers(rest.run.path) == _numbers(whole.run.path)
     assert any(value["update"] is not None for value in _numbers(rest.run.path)[2][1].values())
     # The names hold the check sums.
-    assert [p.name for p in list_frames(rest.run.path).values()] == [p.name for p in list_frames(whole.run.path).values()]
+    assert [p.name for p in list_frames(rest.run.path).values()] == [
+        p.name for p in list_frames(whole.run.path).values()
+    ]
 
 
 def test_a_log_of_the_time_before_weights_were_measured_stays_readable(tmp_path: Path) -> None:
     with MetricWriter(tmp_path / "signals.jsonl") as log:
-        log.write("epoch", 0, 0, {"output/a": 2.0, "delta/a": 0.5, "output/b.c": 1.0, "dead/b.c": 0.25, "else/b.c": 3.0})
+        log.write(
+            "epoch", 0, 0, {"output/a": 2.0, "delta/a": 0.5, "output/b.c": 1.0, "dead/b.c": 0.25, "else/b.c": 3.0}
+        )
     (found,) = read_signals(tmp_path / "signals.jsonl")
     assert (found.capsules["a"].output, found.capsules["a"].delta, found.capsules["a"].milliseconds) == (2.0, 0.5, None)
     assert (found.capsules["b.c"].dead, found.connections) == (0.25, {})
@@ -168,6 +175,6 @@ def test_what_a_budget_keeps(newest: int, size: int) -> None:
     assert len(kept) <= MOST
     assert len(kept) * size <= BUDGET or len(kept) <= 2
     others = sorted(kept - {newest})
-    assert len({b - a for a, b in zip(others, others[1:], strict=False)}) <= 1
+    assert len({b - a for a, b in pairwise(others)}) <= 1
     # Nothing is ever wanted back that was dropped before.
     assert kept_epochs(newest + 1, size) <= kept | {newest + 1}
