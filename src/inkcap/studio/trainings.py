@@ -53,7 +53,7 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
     def begun(name: str) -> None:
         hub.store.note_run(name, id)
 
-    return run_id(await _begin(trainer, look, begun))
+    return run_id(await _begin(trainer, hub.runs.folder, look, begun))
 
 
 async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
@@ -74,10 +74,12 @@ async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
         except RunFolderError:
             return None
 
-    await _begin(trainer, look, lambda _: None)
+    await _begin(trainer, hub.runs.folder, look, lambda _: None)
 
 
-async def _begin(trainer: trainers.Trainer, look: Callable[[], str | None], begun: Callable[[str], None]) -> str:
+async def _begin(
+    trainer: trainers.Trainer, runs: Path, look: Callable[[], str | None], begun: Callable[[str], None]
+) -> str:
     """Wait until a training has its run; where that takes long it is followed on, though nobody waits any more."""
 
     async def follow() -> str:
@@ -85,11 +87,11 @@ async def _begin(trainer: trainers.Trainer, look: Callable[[], str | None], begu
             ended = trainer.ended
             if (found := await asyncio.to_thread(look)) is not None:
                 begun(found)
-                trainer.await_end()
+                trainer.await_end(runs / found)
                 return found
             if ended:
                 complaint = await asyncio.to_thread(trainer.complaint)
-                trainer.await_end()
+                trainer.await_end(None)
                 raise TrainingError(complaint or "the training ended without a word")
             await asyncio.sleep(POLL)
 

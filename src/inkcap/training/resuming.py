@@ -245,8 +245,9 @@ def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str])
     )
     # A wish that came when the process before was past hearing it.
     take_wish(folder)
-    with suppress(FileNotFoundError):
-        (folder.path / layout.SUMMARY).unlink()
+    for name in (layout.SUMMARY, layout.SHORT):
+        with suppress(FileNotFoundError):
+            (folder.path / name).unlink()
     folder.write_recipe(recipe)
     entry = {
         "when": layout.now(),

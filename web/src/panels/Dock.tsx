@@ -10,6 +10,7 @@ import { isGoing, percent } from "../runs/listing";
 import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
+import { Needs } from "./Needs";
 import { type Chosen, OwnData } from "./OwnData";
 
 const FIRST = ["epochs", "batch", "seed"];
@@ -53,10 +54,16 @@ function useRuns(id: string | null) {
   return { runs, chosen: chosen ?? runs[0]?.id ?? null, choose: setChosen, detail, look };
 }
 
+/** Other tools that hear of the run, too. */
+interface Watchers {
+  tensorboard: boolean;
+  mlflow: boolean;
+}
+
 interface FormProps {
   data: DataSet[];
   fields: RecipeFields | null;
-  onStart: (data: Chosen, recipe: Attributes) => void;
+  onStart: (data: Chosen, recipe: Attributes, watchers: Watchers) => void;
   busy: boolean;
   /** Own data that were looked into, and how they are to be read. */
   own: Chosen | null;
@@ -78,6 +85,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const [chosen, setChosen] = useState("");
   const [recipe, setRecipe] = useState<Attributes>({});
   const [optimiser, setOptimiser] = useState<Method>({});
+  const [watchers, setWatchers] = useState<Watchers>({ tensorboard: false, mlflow: false });
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
@@ -118,6 +126,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
     onStart(
       before?.name === name && own?.name !== name ? before : { name, options },
       changed ? { ...base, optimiser: { kind, rate, ...(details ? { options: details } : {}) } } : base,
+      watchers,
     );
   };
   return (
@@ -191,8 +200,20 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
             {word.recipe} ({rest.length})
           </summary>
           <div className="fields">{rest}</div>
+          {(["tensorboard", "mlflow"] as const).map((name) => (
+            <label key={name} className="check watcher" title={word[`${name}Hint`]}>
+              <input
+                type="checkbox"
+                data-watcher={name}
+                checked={watchers[name]}
+                onChange={(event) => setWatchers({ ...watchers, [name]: event.currentTarget.checked })}
+              />
+              {word[name]}
+            </label>
+          ))}
         </details>
       )}
+      <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
       <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
         ▶ {word.start}
       </button>
@@ -218,9 +239,9 @@ export function Dock() {
   }, []);
   const [own, setOwn] = useState<Chosen | null>(null);
   const [bringing, setBringing] = useState<File[] | null>(null);
-  const start = async (set: Chosen, recipe: Attributes) => {
+  const start = async (set: Chosen, recipe: Attributes, watchers: Watchers) => {
     if (!id) return;
-    const made = await attempt(api.train(id, set, recipe));
+    const made = await attempt(api.train(id, set, recipe, watchers));
     if (made) choose(made.run);
     await look();
   };
@@ -239,7 +260,7 @@ export function Dock() {
         data={data}
         fields={fields}
         busy={runs.some(isGoing)}
-        onStart={(set, recipe) => void start(set, recipe)}
+        onStart={(set, recipe, watchers) => void start(set, recipe, watchers)}
         own={own}
         onOwn={() => setBringing([])}
       />
