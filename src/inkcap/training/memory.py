@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from inkcap.network import Report
 from inkcap.recipes import Recipe
-from inkcap.training.needs import REMEMBERED, Needs, available_memory, outputs_of
+from inkcap.structures.errors import RunFailure
+from inkcap.training.needs import REMEMBERED, Needs, available_memory, estimate_before, outputs_of
 
 if TYPE_CHECKING:
     import torch
+
+
+@contextmanager
+def telling_of_shortage(name: str, report: Report, recipe: Recipe) -> Generator[None]:
+    """Let what gets no memory while it is built end with one sentence, as a training does."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as problem:
+        words = estimate_before(report, recipe).failure(problem)
+        if not words:
+            raise
+        raise RunFailure(f"{name}: {words}.") from None
 
 
 def estimate(report: Report, recipe: Recipe, learning: Sequence[torch.nn.Parameter], module: torch.nn.Module) -> Needs:
