@@ -65,7 +65,7 @@ async def _begin(
     """Start the process and wait for its first line; one that ends without it has said why."""
     trainer = await asyncio.to_thread(trainers.spawn, hub.store.folder, hub.workspace, "", files, command)
     path = hub.workspace / SWEEPS / name
-    await begin(trainer, lambda: name if _has_more(path, lines) else None, lambda _: None, "sweep")
+    await begin(trainer, lambda: name if _has_more(path, lines) else None, lambda _: None, what="sweep")
 
 
 def _has_more(path: Path, lines: int) -> bool:
