@@ -145,7 +145,7 @@ def detail(hub: Hub, sweep: Sweep) -> SweepDetail:
 def _trial(hub: Hub, sweep: Sweep, trial: Trial, wanted: int) -> TrialRow:
     """Tell of a trial; of one that goes on, what its run says now."""
     found: dict[str, Any] = {"epochs": trial.epochs, "value": trial.value, "scores": dict(trial.scores)}
-    share = 0.0 if trial.state in ("waiting", "impossible") else 1.0
+    share = 0.0 if trial.state == "waiting" else 1.0
     state = trial.state
     if state == "running" and trial.run:
         run = hub.runs.row(trial.run)
