@@ -94,7 +94,7 @@ def _sweep(page: Page) -> None:
         page.click(f"[data-place='{path}']")
         page.fill(f"[data-varied='{path}'] input", values)
     page.locator(".vary-method select").select_option("halving")
-    page.locator(".vary-method input").first.fill("27")
+    page.locator(".vary-method input").first.fill("18")
     page.get_by_role("button", name="Start the sweep").click()
     page.wait_for_selector(".shown-sweep .facts-line .state.finished", timeout=1_800_000)
 

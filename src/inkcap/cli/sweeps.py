@@ -139,10 +139,10 @@ def _fetch(space: Space, workspace: Path, *, quiet: bool) -> None:
     if any(path.startswith("recipe.data.") for path in space.varied):
         return
     from inkcap.cli.progress import fetching
-    from inkcap.training.material import load_data
+    from inkcap.training.data import load_named
 
     with fetching(quiet=quiet) as progress:
-        load_data(space.recipe.data, workspace, progress)
+        load_named(space.recipe.data, workspace, progress)
 
 
 class Telling(SweepListener):

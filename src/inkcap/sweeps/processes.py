@@ -23,6 +23,9 @@ from inkcap.sweeps.record import DRAWING, RECIPE, Sweep, Trial
 OUT = "out.txt"
 ERRORS = "errors.txt"
 LONGEST_WORDS = 2_000
+TRACE = "Traceback (most recent call last):"
+STOPPED = "stopped"
+"""What a command says that was interrupted before it began."""
 
 
 @dataclass
@@ -95,8 +98,9 @@ def words_of(sweep: Sweep, trial: Trial) -> str:
 def complaint(folder: Path) -> str:
     """Give what a command that was started with this folder had to complain about."""
     with suppress(OSError):
-        text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip()
-        return text[-LONGEST_WORDS:].removeprefix("inkcap: ")
+        text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip().removeprefix("inkcap: ")
+        # Of a fault of Inkcap itself the last line says what it is.
+        return f"{TRACE}\n{text.splitlines()[-1]}" if TRACE in text else text[-LONGEST_WORDS:]
     return ""
 
 
@@ -126,9 +130,12 @@ class RunFinder:
 def harvest(trial: Trial, run: RunFolder | None, words: str, until: int | None) -> Trial:
     """Give a trial as it stands after its process has ended: reached when it has all the epochs it was to have."""
     if run is None:
-        # What train refuses, it refuses before there is a run.
-        told = words.splitlines()[-1] if words.startswith("Traceback") else words
-        state, reason = ("impossible", told) if told else ("failed", "the process ended without a word")
+        # What train refuses, it refuses in its own words, before there is a run.
+        state = "impossible" if words and TRACE not in words else "failed"
+        reason = words.splitlines()[-1] if words else "the process ended without a word"
+        reason = words if state == "impossible" else reason
+        if words == STOPPED:
+            state = "interrupted"
         return replace(trial, state=state, reason=reason, pid=0, process="")
     found: dict[str, Any] = {"run": run.id, "pid": 0, "process": "", "reason": ""}
     record = run.record
