@@ -5,6 +5,7 @@ Look at them afterwards, and at the difference to those before.
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from collections.abc import Callable
@@ -99,8 +100,53 @@ def _sweep(page: Page) -> None:
     page.wait_for_selector(".shown-sweep .facts-line .state.finished", timeout=1_800_000)
 
 
+def _trained(page: Page) -> None:
+    """Train LeNet on the digits as a person does, and show it on the network."""
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#data option[value=digits]", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "12")
+    page.keyboard.press("Tab")
+    page.click("#dock .recipe .primary:not([disabled])")
+    page.wait_for_selector("#dock [data-run-state=finished]", timeout=300_000)
+    page.locator("#dock").get_by_text("Show on the network").click()
+    page.wait_for_selector("#insight .legend-scale")
+
+
+def _overlay(page: Page) -> None:
+    _trained(page)
+    page.keyboard.press("r")
+    page.wait_for_selector("[data-example]", timeout=120_000)
+    page.locator("[data-example]").nth(3).click()
+    page.wait_for_selector("canvas.mosaic")
+    page.locator(".react-flow__edge .badge").first.click(force=True)
+    page.wait_for_selector(".values .kernels")
+    page.mouse.move(700, 700)
+
+
+def _playground(page: Page) -> None:
+    _trained(page)
+    page.keyboard.press("p")
+    page.wait_for_selector(".pad canvas", timeout=120_000)
+    box = page.locator(".pad canvas").bounding_box()
+    # A three: two bows, one above the other.
+    turns = [math.pi * (-0.75 + i / 8) for i in range(11)]
+    bows = [(0.5 + 0.2 * math.cos(turn), y + 0.19 * math.sin(turn)) for y in (0.3, 0.68) for turn in turns]
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in bows]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=3)
+    page.mouse.up()
+    page.wait_for_selector(".answer[data-best]")
+    page.locator(".react-flow__node[data-id=b]").click()
+    page.wait_for_selector(".values [data-values=activation]")
+    page.mouse.move(700, 480)
+
+
 SCENES: dict[str, Callable[[Page], None]] = {
-    scene.__name__[1:]: scene for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep)
+    scene.__name__[1:]: scene
+    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground)
 }
 
 

@@ -69,6 +69,8 @@ def train(client, drawing, data, **recipe):
         told = client.get(f"/api/runs/{run}").json()
         if told["state"] not in ("created", "running"):
             assert told["state"] == "finished", told
+            # Whoever looks into runs is started by the first question, and takes longest then.
+            assert client.get(f"/api/runs/{run}/examples?count=1").is_success
             return drawing, run
         time.sleep(0.2)
     raise AssertionError(told)

@@ -119,7 +119,7 @@ function glyphPath(path: string): Path2D {
 export function paintVertices(sheet: Sheet, crowd: Crowd, seen: Uint8Array): void {
   crowd.looks.forEach((_, look) => {
     const those: number[] = [];
-    for (let i = 0; i < crowd.count; i++) if (seen[i] && crowd.look[i] === look) those.push(i);
+    for (let i = 0; i < crowd.count; i++) if (seen[i] && crowd.look[i] === look && !crowd.tint?.(i)) those.push(i);
     paintAlike(sheet, crowd, look, those);
   });
   if (crowd.tint) paintTints(sheet, crowd, seen, crowd.tint);

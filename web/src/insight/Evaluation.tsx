@@ -88,7 +88,7 @@ export function Evaluation() {
           )}
         </h3>
         {why && <p className="soft">{why}</p>}
-        {!found && !why && <p className="soft">…</p>}
+        {!found && !why && <p className="soft">{word.opening}</p>}
         {found && !found.classes.length && <p className="soft">{word.noClasses}</p>}
         {found && found.classes.length > 0 && (
           <Heat

@@ -66,7 +66,7 @@ export function ExampleStrip() {
   useEffect(() => setCount(AT_ONCE), [run, part, wrong]);
   const epoch = wrong ? frame : null;
   const key = run && frame !== null ? `${run} ${part} ${wrong} ${epoch} ${count}` : null;
-  const { found, why } = useFetched("examples", key, () =>
+  const { found, why, busy } = useFetched("examples", key, () =>
     insightApi.examples(run ?? "", part, 0, Math.min(count, 200), wrong, epoch),
   );
   return (
@@ -91,6 +91,7 @@ export function ExampleStrip() {
         )}
       </div>
       {why && <p className="soft">{why}</p>}
+      {busy && !found && <p className="soft">{word.opening}</p>}
       {found && !found.examples.length && <p className="soft">{word.noExamples}</p>}
       <div className="strip">
         {found?.examples.map((example) => (

@@ -119,7 +119,7 @@ export function Playground() {
     void askPicture(event.dataTransfer.files[0]);
   };
   if (first.why) return <p className="soft centred">{first.why}</p>;
-  if (!example) return <p className="soft centred">…</p>;
+  if (!example) return <p className="soft centred">{word.opening}</p>;
   return (
     <div
       className="playground"

@@ -122,7 +122,7 @@ export function SurfacePicture() {
     if (pen && found) paint(pen, found, place, theme);
   }, [found, px, py, theme]);
   if (why) return <p className="soft centred">{why}</p>;
-  if (!found) return <p className="soft centred">…</p>;
+  if (!found) return <p className="soft centred">{word.opening}</p>;
   const [x = "x", y = "y"] = found.names;
   const point = (event: MouseEvent<HTMLCanvasElement>) => {
     const box = event.currentTarget.getBoundingClientRect();

@@ -201,16 +201,16 @@ export function ValuesCard({ id }: { id: string | undefined }) {
   const word = words(useStudio((s) => s.language));
   const path = useStudio((s) => s.path);
   const group = useStudio((s) => s.scene.use.has(id ?? ""));
+  const line = useStudio((s) => `${s.path}${id}` in (s.report?.structures.connections ?? {}));
   const signals = useInsight((s) => s.signals);
   const why = useInsight((s) => s.why);
   const subject = useInsight((s) => s.subject);
   // The playground has the same examples.
   const playing = useInsight((s) => s.sheet === "playground");
   if (!signals?.epochs.length) return <p className="soft">{why || word.noRunHereHint}</p>;
-  const line = useStudio.getState().scene.connection.get(id ?? "");
   const items = id && !group ? itemsOf(signals, path, id) : [];
   // A line without weights is not measured, yet belongs to the run.
-  const item = items[0] ?? (line ? `${path}${line.id}` : undefined);
+  const item = items[0] ?? (line ? `${path}${id}` : undefined);
   return (
     <>
       {!playing && <ExampleStrip />}

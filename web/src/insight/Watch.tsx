@@ -4,7 +4,7 @@ import { fitView } from "../app/actions";
 import { useStudio } from "../app/store";
 import { isGoing, merged } from "../runs/listing";
 import { insightApi, type Subject } from "./api";
-import { frameOf, indexOf, seekEpoch, useInsight } from "./mode";
+import { chooseRun, frameOf, indexOf, runToSee, seekEpoch, useInsight } from "./mode";
 import { newestOnly } from "./newest";
 import { NO_PAINTS, NO_SERIES, paintsAt, sceneSeries } from "./painting";
 
@@ -28,8 +28,9 @@ function useRunsHere(id: string): void {
         if (!current) return;
         const { runs, run } = useInsight.getState();
         const now = merged(runs ?? [], found);
-        const chosen = run && (now.some((one) => one.id === run) || !runs) ? run : (now[0]?.id ?? null);
-        useInsight.setState({ runs: now, run: chosen });
+        useInsight.setState({ runs: now });
+        const next = runToSee(runs, now, run);
+        if (next !== run && next) chooseRun(next);
       } catch {
         // The server is away: the next look may find it.
       } finally {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { DrawingFile, Report } from "../api/types";
+import type { DrawingFile, Report, RunRow } from "../api/types";
 import { fromFile, inside } from "../model/drawing";
 import type { CapsuleSignals, ConnectionSignals, Signals } from "./api";
 import { contrast, css, diverging, inkOn, lightnessOf, sequential } from "./colour";
 import { brief, domainOf, groupSeries, reading, seriesOf, shareOf, ticksOf, together } from "./measures";
-import { frameOf, indexOf } from "./mode";
+import { frameOf, indexOf, runToSee } from "./mode";
 import { newestOnly } from "./newest";
 import { apart, paintsAt, sceneSeries, shownAs } from "./painting";
 import { readNumbers } from "./reading";
@@ -141,7 +141,7 @@ describe("scales", () => {
     expect(ticksOf({ low: 0, high: 4, logarithmic: false })).toEqual([0, 2, 4]);
   });
   it("are read in short, with their units", () => {
-    expect([0, 1.23456, 0.00012, 123456].map(brief)).toEqual(["0", "1.23", "1.2e-4", "1.2e5"]);
+    expect([0, 1.23456, 0.00012, 123456, 1e-6].map(brief)).toEqual(["0", "1.23", "1.2e-4", "1.2e5", "1e-6"]);
     expect(reading(0.034, "dead")).toBe("3.4 %");
     expect(reading(1, "dead")).toBe("100 %");
     expect(reading(2.5, "milliseconds")).toBe("2.5 ms");
@@ -241,6 +241,21 @@ describe("epochs", () => {
     expect(frameOf({ signals, epoch: 1 })).toBe(0);
     expect(frameOf({ signals, epoch: 3 })).toBe(2);
     expect(frameOf({ signals: { ...signals, frames: [] }, epoch: 3 })).toBeNull();
+  });
+});
+
+describe("the run that is seen", () => {
+  const row = (id: string, state = "finished") => ({ id, state }) as RunRow;
+  it("is the chosen one while it is there, else the newest", () => {
+    expect(runToSee(null, [row("b"), row("a")], null)).toBe("b");
+    expect(runToSee([row("a")], [row("b"), row("a")], "a")).toBe("a");
+    expect(runToSee([row("a")], [row("b")], "a")).toBe("b");
+    expect(runToSee(null, [], "a")).toBe("a");
+    expect(runToSee([], [], null)).toBeNull();
+  });
+  it("is the one that was just started", () => {
+    expect(runToSee([row("a")], [row("b", "running"), row("a")], "a")).toBe("b");
+    expect(runToSee([row("b", "running"), row("a")], [row("b", "running"), row("a")], "a")).toBe("a");
   });
 });
 

@@ -143,6 +143,6 @@ export function reading(value: Sample, measure: Measure): string {
 export function brief(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size < 1e-2 || size >= 1e4) return value.toExponential(size < 1e-2 || size >= 1e4 ? 1 : 0).replace("e+", "e");
+  if (size < 1e-2 || size >= 1e4) return value.toExponential(1).replace("e+", "e").replace(".0e", "e");
   return String(Number(value.toPrecision(3)));
 }

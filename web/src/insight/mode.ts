@@ -2,6 +2,7 @@
 
 import { create } from "zustand";
 import type { RunRow } from "../api/types";
+import { isGoing } from "../runs/listing";
 import type { Answer, Part, Signals, Subject } from "./api";
 import { MEASURES, type Measure } from "./measures";
 import { NO_PAINTS, NO_SERIES, type Paint, type SceneSeries } from "./painting";
@@ -70,6 +71,13 @@ export const chooseRun = (run: string): void => {
   const { sheet, subject, runs } = now();
   useInsight.setState({ ...AFRESH, on: true, runs, run, sheet, subject });
 };
+
+/** The run to be seen: one that was just started, else the chosen one while it is there, else the newest. */
+export function runToSee(before: readonly RunRow[] | null, now: readonly RunRow[], run: string | null): string | null {
+  const started = before && now.find((one) => isGoing(one) && !before.some((old) => old.id === one.id));
+  if (started) return started.id;
+  return run && (!before || now.some((one) => one.id === run)) ? run : (now[0]?.id ?? null);
+}
 
 export const chooseMeasure = (measure: Measure): void => useInsight.setState({ measure });
 export const nextMeasure = (): void =>
