@@ -270,7 +270,11 @@ export function Sweeps() {
         {sweeps?.length ? (
           <ul>
             {sweeps.map((sweep) => (
-              <Listed key={sweep.name} sweep={sweep} chosen={sweep.name === name} />
+              <Listed
+                key={sweep.name}
+                sweep={detail?.name === sweep.name ? detail : sweep}
+                chosen={sweep.name === name}
+              />
             ))}
           </ul>
         ) : null}
