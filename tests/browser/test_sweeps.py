@@ -108,7 +108,7 @@ def test_a_sweep_is_deleted_and_comes_back(page, sweep):
 def test_a_sweep_is_started_from_the_training_panel_and_its_best_is_taken_and_undone(page, studio):
     open_zoo(page, "lenet-digits")
     page.keyboard.press("r")
-    page.wait_for_selector("#dock .recipe option[value=digits]", state="attached")
+    page.wait_for_selector("#dock .recipe option[value=digits]", state="attached", timeout=LONG)
     page.fill("#dock [data-attribute=epochs]", "1")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Vary").click()

@@ -120,7 +120,7 @@ function Shown({ sweep, onChange }: { sweep: SweepDetail; onChange: () => Promis
   const [brushes, setBrushes] = useState<Brushes>({});
   const [hovered, setHovered] = useState<number | null>(null);
   const [chosen, setChosen] = useState<number | null>(null);
-  const title = titleOf(sweep.monitor, word.validation);
+  const title = sweep.monitor ? titleOf(sweep.monitor, word.validation) : word.bestColumn;
   const axes = useMemo(() => axesOf(sweep, title), [sweep, title]);
   const rows = sweep.rows.filter((trial) => passes(trial, axes, brushes));
   const taken = chosen ?? sweep.best;
@@ -270,7 +270,11 @@ export function Sweeps() {
         {sweeps?.length ? (
           <ul>
             {sweeps.map((sweep) => (
-              <Listed key={sweep.name} sweep={sweep} chosen={sweep.name === name} />
+              <Listed
+                key={sweep.name}
+                sweep={detail?.name === sweep.name ? detail : sweep}
+                chosen={sweep.name === name}
+              />
             ))}
           </ul>
         ) : null}
