@@ -29,6 +29,7 @@ from inkcap.recipes import (
 )
 
 if TYPE_CHECKING:
+    from inkcap.drawing import Drawing
     from inkcap.training import Evaluation, OutputPrediction, RunResult
 
 # Every help text comes from the recipe's own declaration.
@@ -101,12 +102,18 @@ def train(
     chosen = _with_kind(chosen, "schedule", schedule, schedule_option, None)
     existing(workspace)
     prepare_environment()
+    _train(drawing, chosen, workspace, (tensorboard, mlflow), as_json=as_json, quiet=quiet)
+
+
+def _train(
+    drawing: Drawing, chosen: Recipe, workspace: Path, tools: tuple[bool, str], *, as_json: bool, quiet: bool
+) -> None:
     from inkcap.cli.progress import fetching, watch
     from inkcap.network import check
     from inkcap.training import Watching
     from inkcap.training import train as train_drawing
 
-    watching = Watching(tensorboard, mlflow)
+    watching = Watching(*tools)
     _ = check(drawing).network
     with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
         result = train_drawing(drawing, chosen, workspace, listener, progress=progress, watching=watching)
