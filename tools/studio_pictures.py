@@ -77,6 +77,29 @@ def _training(page: Page) -> None:
     )
 
 
+def _sweep(page: Page) -> None:
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#dock .recipe option[value=digits]", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "9")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Vary").click()
+    page.wait_for_selector("[data-place='recipe.optimiser.rate']")
+    for path, values in (
+        ("recipe.optimiser.rate", "0.0003..0.03 log"),
+        ("recipe.batch", "16, 32, 64, 128"),
+        ("drawing.a-b.kernels", "4, 8, 16, 32"),
+        ("drawing.g.symbol", "relu, tanh"),
+    ):
+        page.fill("dialog input[type=search]", path.partition(".")[2])
+        page.click(f"[data-place='{path}']")
+        page.fill(f"[data-varied='{path}'] input", values)
+    page.locator(".vary-method select").select_option("halving")
+    page.locator(".vary-method input").first.fill("18")
+    page.get_by_role("button", name="Start the sweep").click()
+    page.wait_for_selector(".shown-sweep .facts-line .state.finished", timeout=1_800_000)
+
+
 def _trained(page: Page) -> None:
     """Train LeNet on the digits as a person does, and show it on the network."""
     open_zoo(page, "lenet-digits")
@@ -123,7 +146,7 @@ def _playground(page: Page) -> None:
 
 SCENES: dict[str, Callable[[Page], None]] = {
     scene.__name__[1:]: scene
-    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _overlay, _playground)
+    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground)
 }
 
 

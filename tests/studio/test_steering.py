@@ -8,49 +8,15 @@ import time
 
 import pytest
 from serving import Server
+from steered import DATA, PATIENCE, add, await_run, drawn, post, recipe_of
 
-from inkcap.drawing import Drawing, to_text
-from inkcap.recipes import RunFolder, layout, recipe_from_json
+from inkcap.recipes import RunFolder, layout
 from inkcap.recipes.liveness import has_ended, interrupt, mark_of
-from inkcap.recipes.text import FORMAT, VERSION
 from inkcap.training import train
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a process is interrupted by a signal")
 FILES = (layout.WEIGHTS, layout.BEST, layout.METRICS)
-DATA = {"name": "moons", "options": {"n": 200}}
-RECIPE = {"batch": 4, "epochs": 60, "threads": 1, "checkpoint": 0.05, "seed": 3}
-PATIENCE = 60
-
-
-def drawn(name="steered"):
-    drawing = Drawing(name)
-    drawing.add("x", "1D-data", dimension=2)
-    drawing.then("h", "1D-tanh", dimension=8)
-    drawing.then("y", "1D-softmax", dimension=2)
-    drawing.wear("h", "dropout", probability=0.2)
-    return drawing
-
-
-def add(client, drawing):
-    answer = client.post("/api/drawings", json={"name": drawing.name, "text": to_text(drawing)})
-    return answer.json()["id"]
-
-
-def await_run(client, run, *states, epoch=0):
-    """Wait until a run stands so and has come so far."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        row = next(one for one in client.get("/api/runs").json() if one["id"] == run)
-        if row["state"] in states and row["epoch"] >= epoch:
-            return row
-        assert row["state"] not in ("failed", "damaged"), row
-        assert time.monotonic() < until, row
-        time.sleep(0.05)
-
-
-def post(client, path, **body):
-    answer = client.post(path, json=body)
-    return answer.status_code, answer.json().get("detail", "") if answer.status_code != 200 else answer.json()
+RECIPE = {"batch": 4, "epochs": 150, "threads": 1, "checkpoint": 0.05, "seed": 3}
 
 
 @pytest.fixture
@@ -76,6 +42,11 @@ def test_a_run_is_paused_gone_on_with_and_found_again_by_the_next_studio_to_the_
             409,
             f"{row['name']}: the run is running in the process {pid}; pause or stop it first.",
         )
+        server.kill()
+    # The next studio knows whose it is and how far it has come, and steers it as if it had started it.
+    with Server(workspace) as server, server.client() as client:
+        row = await_run(client, run, "running", epoch=row["epoch"])
+        assert row["drawing"] == drawing
         assert post(client, f"/api/runs/{run}/pause")[0] == 200
         row = await_run(client, run, "paused")
         assert (row["reason"], row["inexact"], row["left"]) == ("", "", None)
@@ -86,21 +57,12 @@ def test_a_run_is_paused_gone_on_with_and_found_again_by_the_next_studio_to_the_
             assert time.monotonic() < until
             time.sleep(0.05)
         assert post(client, f"/api/runs/{run}/resume")[0] == 200
-        row = await_run(client, run, "running", epoch=row["epoch"] + 2)
+        row = await_run(client, run, "running", epoch=row["epoch"] + 1)
         assert (row["resumed"], row["inexact"]) == (1, "")
         assert row["rate"] > 0
         assert row["throughput"] > 0
-        server.kill()
-    # The next studio knows whose it is and how far it has come, and steers it as if it had started it.
-    with Server(workspace) as server, server.client() as client:
-        row = await_run(client, run, "running", epoch=row["epoch"])
-        assert row["drawing"] == drawing
-        assert post(client, f"/api/runs/{run}/pause")[0] == 200
-        await_run(client, run, "paused")
-        assert post(client, f"/api/runs/{run}/resume")[0] == 200
-        await_run(client, run, "running", "finished")
         row = await_run(client, run, "finished")
-        assert (row["epoch"], row["resumed"]) == (60, 2)
+        assert (row["epoch"], row["resumed"]) == (RECIPE["epochs"], 1)
         status, refused = post(client, f"/api/runs/{run}/resume")
         assert (status, "say how many epochs more" in refused) == (409, True)
         assert "already" in post(client, f"/api/runs/{run}/stop")[1]
@@ -108,12 +70,8 @@ def test_a_run_is_paused_gone_on_with_and_found_again_by_the_next_studio_to_the_
         for name in FILES:
             found = (workspace / "runs" / row["name"] / name).read_bytes()
             assert found == (undisturbed.run.path / name).read_bytes(), name
-        assert post(client, f"/api/runs/{run}/resume", epochs=62)[0] == 200
-        await_run(client, run, "finished", epoch=62)
-
-
-def recipe_of(recipe):
-    return recipe_from_json({"format": FORMAT, "version": VERSION, **recipe, "data": DATA}, "recipe")
+        assert post(client, f"/api/runs/{run}/resume", epochs=152)[0] == 200
+        await_run(client, run, "finished", epoch=152)
 
 
 def test_a_run_whose_studio_was_killed_while_it_loaded_its_data_is_told_its_drawing(workspace):

@@ -26,9 +26,8 @@ def id(ask):
 
 def written(workspace, source="", method="grid"):
     """A sweep with a record, three of whose four trials have ended."""
-    space = read_space(
-        {"recipe.optimiser.rate": [0.001, 0.1], "drawing.a.dimension": [3, 5]}, drawn(), Recipe(DataSpec("iris"), epochs=2)
-    )  # fmt: skip
+    varied = {"recipe.optimiser.rate": [0.001, 0.1], "drawing.a.dimension": [3, 5]}
+    space = read_space(varied, drawn(), Recipe(DataSpec("iris"), epochs=2))
     sweep = begin_sweep(workspace, plan_sweep(space, workspace, method=method, name="tried", source=source), space)
     log = SweepLog(sweep)
     log.sweep("running")

@@ -13,6 +13,7 @@ import pytest
 from inkcap.drawing import Drawing
 from inkcap.recipes import DataSpec, MetricWriter, OptimiserSpec, Recipe, RunFolder, layout, recipe_from_text
 from inkcap.sweeps import Runner, SweepError, best_trial, find_sweep, list_sweeps, read_space, record, running
+from inkcap.sweeps.processes import ERRORS, TRACE, complaint, harvest
 from inkcap.sweeps.running import begin_sweep, plan_sweep
 
 
@@ -206,3 +207,18 @@ def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, monkeypa
     begin_sweep(tmp_path, plan_sweep(space, tmp_path, name="one"), space)
     with pytest.raises(SweepError, match="--resume one"):
         begin_sweep(tmp_path, plan_sweep(space, tmp_path, name="one"), space)
+
+
+def test_a_trial_without_a_run_says_why(tmp_path):
+    folder = tmp_path / "0001"
+    folder.mkdir()
+    trial = record.Trial(1, {})
+    for said, state, reason in (
+        ("inkcap: x: the data have 2 of them\n", "impossible", "x: the data have 2 of them"),
+        ("inkcap: stopped\n", "interrupted", "stopped"),
+        ("", "failed", "the process ended without a word"),
+        (f"{TRACE}\n{'  somewhere' * 500}\nKeyError: 'x'\n", "failed", "KeyError: 'x'"),
+    ):
+        (folder / ERRORS).write_text(said, encoding="utf-8")
+        found = harvest(trial, None, complaint(folder), None)
+        assert (found.state, found.reason) == (state, reason)

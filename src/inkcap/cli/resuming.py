@@ -116,7 +116,8 @@ def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> No
     for run in whole:
         described = {"id": run.id, "state": run.record.standing, "reason": run.record.reason}
         try:
-            listed.append({**described, "created": run.record.created, "summary": dict(run.summary())})
+            kept = {"created": run.record.created, "sweep": run.record.sweep}
+            listed.append({**described, **kept, "summary": dict(run.summary())})
         except RunFolderError as problem:
             broken.append({"folder": str(run.path), "problem": str(problem)})
     if as_json:

@@ -29,6 +29,7 @@ from inkcap.sweeps import (
     begin_sweep,
     best_trial,
     find_sweep,
+    in_short,
     list_sweeps,
     over_seeds,
     plan_sweep,
@@ -139,10 +140,10 @@ def _fetch(space: Space, workspace: Path, *, quiet: bool) -> None:
     if any(path.startswith("recipe.data.") for path in space.varied):
         return
     from inkcap.cli.progress import fetching
-    from inkcap.training.material import load_data
+    from inkcap.training.data import load_named
 
     with fetching(quiet=quiet) as progress:
-        load_data(space.recipe.data, workspace, progress)
+        load_named(space.recipe.data, workspace, progress)
 
 
 class Telling(SweepListener):
@@ -314,7 +315,7 @@ def sweeps(
         _show(found, workspace, as_json=as_json, apply=apply, rows=len(found.trials) if every else ROWS)
         return
     whole, damaged = list_sweeps(workspace)
-    told = [_in_short(sweep) for sweep in whole]
+    told = [in_short(sweep, sweep.recipe()) for sweep in whole]
     if as_json:
         broken = [{"folder": str(path), "problem": problem} for path, problem in damaged]
         print_json({"sweeps": told, "damaged": broken})
@@ -326,18 +327,3 @@ def sweeps(
         say(f"{one['name']:<32} {one['state']:<12} {one['ended']}/{one['trials']} trials  {best}".rstrip())
     for path, problem in damaged:
         say(f"{path.name:<32} damaged      {problem}")
-
-
-def _in_short(sweep: Sweep) -> dict[str, Any]:
-    best = best_trial(sweep, sweep.recipe())
-    ended = sum(trial.state not in ("waiting", "running", "reached") for trial in sweep.trials.values())
-    return {
-        "name": sweep.plan.name,
-        "state": sweep.state,
-        "method": sweep.plan.method,
-        "created": sweep.plan.created,
-        "trials": max(len(sweep.trials), sweep.plan.trials if sweep.plan.method == "guided" else 0),
-        "ended": ended,
-        "best": best.number if best is not None else None,
-        "value": best.value if best is not None else None,
-    }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 OUT, ERRORS = "out.txt", "errors.txt"
 LONGEST_WORDS = 2_000
+TRACE = "Traceback (most recent call last):"
 
 
 def start_apart(command: Sequence[str], workspace: Path, folder: Path) -> subprocess.Popen[bytes]:
@@ -29,6 +30,7 @@ def start_apart(command: Sequence[str], workspace: Path, folder: Path) -> subpro
 def complaint(folder: Path) -> str:
     """Give what a command that was started with this folder had to complain about, in its last words."""
     with suppress(OSError):
-        text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip()
-        return text[-LONGEST_WORDS:].removeprefix("inkcap: ")
+        text = (folder / ERRORS).read_text(encoding="utf-8", errors="replace").strip().removeprefix("inkcap: ")
+        # Of a fault of Inkcap itself the last line says what it is.
+        return f"{TRACE}\n{text.splitlines()[-1]}" if TRACE in text else text[-LONGEST_WORDS:]
     return ""

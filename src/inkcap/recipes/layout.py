@@ -28,6 +28,8 @@ SIGNALS = "signals.jsonl"
 CHECKPOINTS = "checkpoints"
 FRAMES = "frames"
 RESUMES = "resumes.json"
+SHORT = "short-of-memory.json"
+"""How many processes the kernel has ended for lack of memory while a run went on that was killed."""
 WISH = "wish"
 """What was asked of a run from outside, until it has ended by it: to pause, or to stop."""
 FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY, CHECKPOINTS)

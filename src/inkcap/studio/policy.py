@@ -82,6 +82,7 @@ POLICIES = (
     Policy("/api/data/upload", WRITE, limit=UPLOAD, binary=True),
     Policy("/api/recipes/fields"),
     Policy(f"{DRAWING}/train", WRITE),
+    Policy(f"{DRAWING}/memory"),
     Policy("/api/runs"),
     Policy("/api/runs/{id}"),
     Policy("/api/runs/{id}/stop", WRITE),

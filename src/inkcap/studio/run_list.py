@@ -161,6 +161,7 @@ class RunList:
             "left": None,
             "rate": None,
             "checkpoint": None,
+            "hint": "",
             "resumed": len(known.resumes[1]),
             "inexact": _inexact(known.resumes[1]),
         }
@@ -210,6 +211,7 @@ class RunList:
             "left": max(epochs * each - step, 0.0) / speed if speed and each else None,
             "rate": _number(last.values.get("rate")) if last and alive else None,
             "checkpoint": None if alive else _checkpoint(run),
+            "hint": "" if alive else _hint(path),
         }
 
     def _speed(self, known: _Known, written: float, step: int) -> float | None:
@@ -270,7 +272,7 @@ def _damaged(name: str, known: _Known) -> dict[str, Any]:
         **{"drawn": name, "data": _data_of(known.recipe), "state": "damaged", "reason": known.problem},
         **{"created": "", "finished": "", "seconds": None, "epoch": 0, "epochs": 0, "step": 0, "share": 0.0},
         **{"values": {}, "monitor": "", "best_epoch": 0, "best_value": None, "throughput": None, "left": None},
-        **{"rate": None, "resumed": 0, "inexact": "", "checkpoint": None, "sweep": ""},
+        **{"rate": None, "resumed": 0, "inexact": "", "checkpoint": None, "hint": "", "sweep": ""},
     }
 
 
@@ -284,6 +286,18 @@ def _checkpoint(run: RunFolder) -> int:
     """Give the step of the newest checkpoint by its name, 0 where there is none; resuming looks whether it is whole."""
     newest = next(iter(list_checkpoints(run.path / layout.CHECKPOINTS)), None)
     return int(newest.name.partition("-")[0]) if newest is not None else 0
+
+
+def _hint(path: str) -> str:
+    """Say that memory was short while the run was killed; whether that was the reason nobody can tell."""
+    ended = _whole(_object(path + layout.SHORT).get("ended"))
+    if not ended:
+        return ""
+    those = "a process" if ended == 1 else f"{ended} processes"
+    return (
+        f"While it ran, the machine ended {those} for lack of memory; it may have been this one. "
+        "A smaller batch, or fewer neurons, need less."
+    )
 
 
 def _begun(run: RunFolder, resumes: list[dict[str, Any]]) -> tuple[float, float]:

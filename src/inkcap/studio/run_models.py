@@ -27,6 +27,20 @@ class ResumeRequest(Asked):
     epochs: int | None = Field(None, ge=1, le=1_000_000)
 
 
+class MemoryNeeds(Told):
+    """What a training is estimated to need, in bytes, and what there is."""
+
+    total: int
+    weights: int
+    optimiser: int
+    activations: int
+    available: int | None
+    sizes: str
+    """The same in words."""
+    warning: str
+    """That it may not fit, and what helps; empty where it does."""
+
+
 class Started(Told):
     """A run that has begun."""
 
@@ -69,6 +83,8 @@ class RunRow(Told):
     """How often it was gone on with."""
     inexact: str
     """Why its bits are not those of a run that was never stopped; empty where they are."""
+    hint: str
+    """What may have ended one that was killed, as far as that is known."""
     checkpoint: int | None
     """The step from which one that was killed goes on, 0 for the start; what came after it is trained again."""
     note: str

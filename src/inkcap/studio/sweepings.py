@@ -18,8 +18,8 @@ from inkcap.studio.run_list import run_id
 from inkcap.studio.sweep_models import PlacesRequest, SweepDetail, SweepRequest, SweepRow, TrialRow
 from inkcap.studio.trainings import begin
 from inkcap.studio.workspace import safe_stem
-from inkcap.sweeps import Sweep, SweepError, Trial, best_trial, open_sweep, plan_sweep, ranked, read_space
-from inkcap.sweeps.record import NAME, OPEN, SWEEPS
+from inkcap.sweeps import Sweep, SweepError, Trial, in_short, open_sweep, plan_sweep, ranked, read_space
+from inkcap.sweeps.record import NAME, SWEEPS
 from inkcap.sweeps.running import highest
 
 GONE = "There is no such sweep in this workspace."
@@ -65,7 +65,7 @@ async def _begin(
     """Start the process and wait for its first line; one that ends without it has said why."""
     trainer = await asyncio.to_thread(trainers.spawn, hub.store.folder, hub.workspace, "", files, command)
     path = hub.workspace / SWEEPS / name
-    await begin(trainer, lambda: name if _has_more(path, lines) else None, lambda _: None, "sweep")
+    await begin(trainer, lambda: name if _has_more(path, lines) else None, lambda _: None, what="sweep")
 
 
 def _has_more(path: Path, lines: int) -> bool:
@@ -94,22 +94,14 @@ def find(hub: Hub, name: str) -> Sweep:
 def row(hub: Hub, sweep: Sweep) -> dict[str, Any]:
     """Tell of a sweep in short."""
     plan, recipe, trials = sweep.plan, sweep.recipe(), list(sweep.trials.values())
-    best = best_trial(sweep, recipe)
     there = bool(plan.source) and hub.store.row(plan.source) is not None
     return {
-        "name": plan.name,
+        **in_short(sweep, recipe),
         "drawing": plan.source if there else None,
         "drawn": plan.drawing,
         "data": recipe.data.name,
-        "method": plan.method,
-        "state": sweep.state,
         "reason": sweep.reason,
-        "created": plan.created,
-        "trials": max(len(trials), plan.trials if plan.method == "guided" else 0),
-        "ended": sum(trial.state not in OPEN for trial in trials),
         "running": sum(trial.state == "running" for trial in trials) if sweep.state == "running" else 0,
-        "best": best.number if best is not None else None,
-        "value": best.value if best is not None else None,
         "monitor": next((trial.monitor for trial in trials if trial.monitor), ""),
     }
 
@@ -137,7 +129,7 @@ def detail(hub: Hub, sweep: Sweep) -> SweepDetail:
 def _trial(hub: Hub, sweep: Sweep, trial: Trial, wanted: int) -> TrialRow:
     """Tell of a trial; of one that goes on, what its run says now."""
     found: dict[str, Any] = {"epochs": trial.epochs, "value": trial.value, "scores": dict(trial.scores)}
-    share = 0.0 if trial.state in ("waiting", "impossible") else 1.0
+    share = 0.0 if trial.state == "waiting" else 1.0
     state = trial.state
     if state == "running" and trial.run:
         run = hub.runs.row(trial.run)

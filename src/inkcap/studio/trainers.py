@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -19,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from inkcap.recipes import RunFolder
+from inkcap.recipes import RunFolder, layout
 from inkcap.recipes.apart import OUT, complaint, start_apart
 from inkcap.recipes.liveness import has_ended, mark_of
+from inkcap.recipes.runfolder import KILLED
 from inkcap.structures.atomic import write_atomic
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.store import Store
@@ -31,6 +33,7 @@ STARTED = "started.json"
 FORGOTTEN = 3600.0
 """Seconds after which a folder without a process is taken away: its studio was killed while it started one."""
 LOOK_EVERY = 1.0
+VMSTAT = Path("/proc/vmstat")
 LIKELY_VICTIM = "800"
 """Where memory runs out the kernel ends a training before anything else, and never the studio."""
 KINDNESS = 5
@@ -53,11 +56,12 @@ class Trainer:
         """Give what it said before it ended, in its last words."""
         return complaint(self.folder)
 
-    def await_end(self) -> None:
+    def await_end(self, run: Path | None) -> None:
         """Ask after its end in the background, or it stays in the list of processes; its folder goes then."""
 
         def wait() -> None:
-            self.process.wait()
+            if self.process.wait() == -signal.SIGKILL and run is not None:
+                note_shortage(self.folder, run)
             shutil.rmtree(self.folder, ignore_errors=True)
 
         # No worker of the pool, which would be missing elsewhere and would be waited for when the studio stops.
@@ -72,11 +76,30 @@ def spawn(
     folder.mkdir(parents=True)
     for name, text in files.items():
         write_atomic(folder / name, text)
-    _note(folder, drawing=drawing, pid=0, process="")
+    known = {"drawing": drawing, "oom_kills": oom_kills()}
+    _note(folder, **known, pid=0, process="")
     process = start_apart([*arguments(folder), "--workspace", str(workspace), "--json"], workspace, folder)
-    _note(folder, drawing=drawing, pid=process.pid, process=mark_of(process.pid))
+    _note(folder, **known, pid=process.pid, process=mark_of(process.pid))
     _step_back(process.pid)
     return Trainer(folder, process)
+
+
+def oom_kills() -> int:
+    """Count the processes that the kernel has ended for lack of memory since it started; 0 where it does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in VMSTAT.read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def note_shortage(folder: Path, run: Path) -> None:
+    """Note with a run that was killed how many processes were ended for lack of memory since it was started."""
+    before = _read(folder / STARTED).get("oom_kills")
+    ended = oom_kills() - before if isinstance(before, int) else 0
+    if ended > 0:
+        with suppress(OSError):
+            write_atomic(run / layout.SHORT, json.dumps({"ended": ended}))
 
 
 def _note(folder: Path, **values: Any) -> None:
@@ -125,7 +148,15 @@ class Earlier:
                         self._store.note_run(run, drawing)
             if over:
                 self._folders.remove(folder)
+                self._explain(folder, pid, process)
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def _explain(self, folder: Path, pid: object, process: object) -> None:
+        names = _by_process(self._runs) if isinstance(pid, int) and isinstance(process, str) else {}
+        if run := names.get((pid, process)):  # pyright: ignore[reportArgumentType]
+            with suppress(InkcapError):
+                if RunFolder.open(self._runs / run).record.reason == KILLED:
+                    note_shortage(folder, self._runs / run)
 
 
 def _is_over(folder: Path, pid: object, process: object) -> bool:

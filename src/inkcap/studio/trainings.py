@@ -64,7 +64,7 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
     def begun(name: str) -> None:
         hub.store.note_run(name, id)
 
-    return run_id(await begin(trainer, look, begun))
+    return run_id(await begin(trainer, look, begun, hub.runs.folder))
 
 
 async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
@@ -85,13 +85,17 @@ async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
         except RunFolderError:
             return None
 
-    await begin(trainer, look, lambda _: None)
+    await begin(trainer, look, lambda _: None, hub.runs.folder)
 
 
 async def begin(
-    trainer: trainers.Trainer, look: Callable[[], str | None], begun: Callable[[str], None], what: str = "training"
+    trainer: trainers.Trainer,
+    look: Callable[[], str | None],
+    begun: Callable[[str], None],
+    runs: Path | None = None,
+    what: str = "training",
 ) -> str:
-    """Wait until a training has its run, or a sweep its record.
+    """Wait until a training has its run among the runs, or a sweep its record.
 
     Where that takes long it is followed on, though nobody waits any more.
     """
@@ -101,11 +105,11 @@ async def begin(
             ended = trainer.ended
             if (found := await asyncio.to_thread(look)) is not None:
                 begun(found)
-                trainer.await_end()
+                trainer.await_end(None if runs is None else runs / found)
                 return found
             if ended:
                 complaint = await asyncio.to_thread(trainer.complaint)
-                trainer.await_end()
+                trainer.await_end(None)
                 raise TrainingError(complaint or f"the {what} ended without a word")
             await asyncio.sleep(POLL)
 

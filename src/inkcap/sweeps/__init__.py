@@ -4,7 +4,7 @@ from inkcap.sweeps.errors import SweepError
 from inkcap.sweeps.places import Place, drawing_places, find_place, values_edit
 from inkcap.sweeps.recipe_places import recipe_places
 from inkcap.sweeps.record import METHODS, Sweep, SweepPlan, Trial, find_sweep, list_sweeps, open_sweep
-from inkcap.sweeps.results import best_trial, over_seeds, ranked
+from inkcap.sweeps.results import best_trial, in_short, over_seeds, ranked
 from inkcap.sweeps.running import Runner, SweepListener, begin_sweep, plan_sweep
 from inkcap.sweeps.space import Choices, Range, Space, read_space, space_from_text, space_from_words
 
@@ -25,6 +25,7 @@ __all__ = [
     "drawing_places",
     "find_place",
     "find_sweep",
+    "in_short",
     "list_sweeps",
     "open_sweep",
     "over_seeds",

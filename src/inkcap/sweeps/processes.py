@@ -11,11 +11,14 @@ from typing import Any, cast
 
 from inkcap.drawing import Drawing, to_text
 from inkcap.recipes import Recipe, RunFolder, layout, recipe_to_text
-from inkcap.recipes.apart import complaint, start_apart
+from inkcap.recipes.apart import TRACE, complaint, start_apart
 from inkcap.recipes.liveness import has_ended, interrupt
 from inkcap.structures.atomic import write_atomic
 from inkcap.structures.errors import InkcapError
 from inkcap.sweeps.record import DRAWING, RECIPE, Sweep, Trial
+
+STOPPED = "stopped"
+"""What a command says that was interrupted before it began."""
 
 
 @dataclass
@@ -90,9 +93,12 @@ class RunFinder:
 def harvest(trial: Trial, run: RunFolder | None, words: str, until: int | None) -> Trial:
     """Give a trial as it stands after its process has ended: reached when it has all the epochs it was to have."""
     if run is None:
-        # What train refuses, it refuses before there is a run.
-        told = words.splitlines()[-1] if words.startswith("Traceback") else words
-        state, reason = ("impossible", told) if told else ("failed", "the process ended without a word")
+        # What train refuses, it refuses in its own words, before there is a run.
+        state = "impossible" if words and TRACE not in words else "failed"
+        reason = words.splitlines()[-1] if words else "the process ended without a word"
+        reason = words if state == "impossible" else reason
+        if words == STOPPED:
+            state = "interrupted"
         return replace(trial, state=state, reason=reason, pid=0, process="")
     found: dict[str, Any] = {"run": run.id, "pid": 0, "process": "", "reason": ""}
     record = run.record

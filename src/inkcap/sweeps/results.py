@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkcap.recipes import Recipe
-from inkcap.sweeps.record import Sweep, Trial
+from inkcap.sweeps.record import OPEN, Sweep, Trial
 
 SEED = "recipe.seed"
 
@@ -34,6 +34,21 @@ def ranked(trials: Iterable[Trial], recipe: Recipe) -> list[Trial]:
         return (not measured, -trial.rung, not late, sign * (trial.value or 0.0), trial.number)
 
     return sorted(trials, key=key)
+
+
+def in_short(sweep: Sweep, recipe: Recipe) -> dict[str, Any]:
+    """Describe a sweep in short: how it stands, how many trials have ended, and the best of them."""
+    plan, trials, best = sweep.plan, sweep.trials.values(), best_trial(sweep, recipe)
+    return {
+        "name": plan.name,
+        "method": plan.method,
+        "state": sweep.state,
+        "created": plan.created,
+        "trials": max(len(trials), plan.trials if plan.method == "guided" else 0),
+        "ended": sum(trial.state not in OPEN for trial in trials),
+        "best": best.number if best is not None else None,
+        "value": best.value if best is not None else None,
+    }
 
 
 def best_trial(sweep: Sweep, recipe: Recipe) -> Trial | None:

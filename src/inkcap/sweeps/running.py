@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Generator
@@ -93,14 +94,21 @@ def plan_sweep(
             raise SweepError("recipe.epochs: halving itself decides about the epochs; leave it out of the space.")
     there, wanted = cores(), space.recipe.threads or 1
     many = at_once or max(1, min(there // wanted, MOST_AT_ONCE, count))
-    if many * wanted > max(there, wanted):
-        each = "1 thread" if wanted == 1 else f"{wanted} threads"
-        raise SweepError(f"--at-once: {many} runs of {each} need more than the {there} cores there are; give fewer.")
+    _check_cores(many, wanted)
     threads = space.recipe.threads or max(1, there // many)
     data = space.recipe.data.name
     chosen = check_name(name) if name else free_name(workspace, space.drawing.name, data)
     return SweepPlan(chosen, space.drawing.name, method, space.to_json(), count, seed, factor, many, threads,
                      source=source)  # fmt: skip
+
+
+def _check_cores(at_once: int, threads: int) -> None:
+    """Refuse more runs at once than there are cores for; a single run may have as many threads as it likes."""
+    if at_once > 1 and at_once * threads > cores():
+        each = "1 thread" if threads == 1 else f"{threads} threads"
+        raise SweepError(
+            f"--at-once: {at_once} runs of {each} need more than the {cores()} cores there are; give fewer."
+        )
 
 
 def begin_sweep(workspace: Path, plan: SweepPlan, space: Space) -> Sweep:
@@ -161,6 +169,7 @@ class Runner:
         self.sweep, self.workspace, self.listener = sweep, workspace.resolve(), listener or SweepListener()
         self.plan, self.space = sweep.plan, sweep.space()
         self.at_once = at_once or min(self.plan.at_once, max(1, cores() // self.plan.threads))
+        _check_cores(self.at_once, self.plan.threads)
         self.trials: dict[int, Trial] = {}
         self.live: dict[int, Live] = {}
         self.runs = RunFinder(self.workspace)
@@ -247,6 +256,10 @@ class Runner:
         if run is not None and run.record.state == "finished":
             self._ended(trial)
             return
+        if run is not None and run.record.state in ("created", "running"):
+            # Its process was started by a sweep that was killed before it could write that down.
+            self._adopt(trial, run.record.pid, run.record.process)
+            return
         try:
             drawing, recipe = self.space.apply(trial.values)
             prepare(self.sweep, trial, drawing, replace(recipe, threads=self.plan.threads))
@@ -258,9 +271,12 @@ class Runner:
             raise SweepError(
                 f"trial {trial.number} could not be started ({problem.strerror}); mend it, and go on with --resume."
             ) from None
-        live = Live(child.pid, mark_of(child.pid), child)
-        self.live[trial.number] = live
-        self._put(replace(trial, state="running", reason="", pid=live.pid, process=live.mark))
+        self._adopt(trial, child.pid, mark_of(child.pid), child)
+
+    def _adopt(self, trial: Trial, pid: int, mark: str, child: subprocess.Popen[bytes] | None = None) -> None:
+        """Write that a process trains a trial, and follow it."""
+        self.live[trial.number] = Live(pid, mark, child)
+        self._put(replace(trial, state="running", reason="", pid=pid, process=mark))
 
     def _until(self, trial: Trial) -> int | None:
         """Give the epoch after which a trial is compared; none when it is to have all."""

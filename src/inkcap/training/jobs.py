@@ -22,7 +22,8 @@ from inkcap.training.faults import explainer
 from inkcap.training.gradients import by_universal
 from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.material import Material, gather, make_batches, target_scales
-from inkcap.training.memory import Needs, estimate
+from inkcap.training.memory import estimate
+from inkcap.training.needs import Needs
 from inkcap.training.optimisers import NARROW
 from inkcap.training.pretraining import Layer, find_stack
 from inkcap.training.scores import make_scores

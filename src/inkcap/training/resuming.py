@@ -20,6 +20,7 @@ from inkcap.training.errors import TrainingError
 from inkcap.training.events import Listener
 from inkcap.training.fingerprints import data_digests, differences, fingerprint
 from inkcap.training.jobs import Plan, Start, make_course, make_job, plan_job
+from inkcap.training.memory import telling_of_shortage
 from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
 from inkcap.training.snapshots import Snapshot
@@ -80,12 +81,13 @@ def resume(
         with steady(plan.recipe.seed, pinned, plan.device) as used:
             now = fingerprint(plan, describe_environment(plan.device, used))
             reasons = _compare(folder, plan, found, now)
-            job = make_job(plan, used, listener, request, _start(folder, found, chosen))
-            said = _words(found, reasons)
-            job = replace(job, notes=(*job.notes, said, *found.damaged), watching=watchers)
-            course = make_course(job)
-            if found.snapshot is None:
-                check_reach(plan.network, job.module, course.loss, course.training)
+            with telling_of_shortage(folder.id, plan.report, plan.recipe):
+                job = make_job(plan, used, listener, request, _start(folder, found, chosen))
+                said = _words(found, reasons)
+                job = replace(job, notes=(*job.notes, said, *found.damaged), watching=watchers)
+                course = make_course(job)
+                if found.snapshot is None:
+                    check_reach(plan.network, job.module, course.loss, course.training)
 
             def claim(folder: RunFolder) -> RunFolder:
                 return _claim(folder, plan.recipe, found, reasons)
@@ -223,8 +225,9 @@ def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str])
     )
     # A wish that came when the process before was past hearing it.
     take_wish(folder)
-    with suppress(FileNotFoundError):
-        (folder.path / layout.SUMMARY).unlink()
+    for name in (layout.SUMMARY, layout.SHORT):
+        with suppress(FileNotFoundError):
+            (folder.path / name).unlink()
     folder.write_recipe(recipe)
     entry = {
         "when": layout.now(),

@@ -9,6 +9,7 @@ from inkcap.training.data.download import Progress
 from inkcap.training.environment import steady
 from inkcap.training.events import Listener
 from inkcap.training.jobs import make_course, make_job, plan_job
+from inkcap.training.memory import telling_of_shortage
 from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
 from inkcap.training.stopping import StopRequest, listening_for_signals
@@ -42,8 +43,9 @@ def train(
     plan = plan_job(drawing, recipe, folder, progress)
     request = stop or StopRequest()
     with steady(recipe.seed, recipe.threads, plan.device) as threads:
-        job = replace(make_job(plan, threads, listener, request), watching=watchers)
-        course = make_course(job)
-        check_reach(plan.network, job.module, course.loss, course.training)
+        with telling_of_shortage(drawing.name, plan.report, plan.recipe):
+            job = replace(make_job(plan, threads, listener, request), watching=watchers)
+            course = make_course(job)
+            check_reach(plan.network, job.module, course.loss, course.training)
         with listening_for_signals(request):
             return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name, sweep))

@@ -9,6 +9,7 @@ import type {
   HistoryRow,
   Layout,
   Mathematics,
+  MemoryNeeds,
   Neuron,
   Neurons,
   PreviewRequest,
@@ -93,7 +94,10 @@ export const api = {
     id: string,
     data: string | Attributes | { name: string; options: Record<string, string> },
     recipe: Attributes,
-  ) => request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
+    watchers: { tensorboard?: boolean; mlflow?: boolean } = {},
+  ) => request<{ run: string }>(`${of(id)}/train`, { data, recipe, ...watchers }),
+  memory: (id: string, batch: number, optimiser: string) =>
+    request<MemoryNeeds>(`${of(id)}/memory?batch=${batch}&optimiser=${encodeURIComponent(optimiser)}`),
   runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
   run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
 };

@@ -348,6 +348,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Memory
+         * @description Estimate how much memory a training of a drawing needs, before it is started.
+         */
+        get: operations["show_memory_api_drawings__id__memory_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drawings/{id}/neurons": {
         parameters: {
             query?: never;
@@ -2279,6 +2299,26 @@ export interface components {
             whole: boolean;
         };
         /**
+         * MemoryNeeds
+         * @description What a training is estimated to need, in bytes, and what there is.
+         */
+        MemoryNeeds: {
+            /** Activations */
+            activations: number;
+            /** Available */
+            available: number | null;
+            /** Optimiser */
+            optimiser: number;
+            /** Sizes */
+            sizes: string;
+            /** Total */
+            total: number;
+            /** Warning */
+            warning: string;
+            /** Weights */
+            weights: number;
+        };
+        /**
          * Meta
          * @description What a drawing as a whole states.
          */
@@ -2993,6 +3033,8 @@ export interface components {
             epochs: number;
             /** Finished */
             finished: string;
+            /** Hint */
+            hint: string;
             /** Id */
             id: string;
             /** Inexact */
@@ -3070,6 +3112,8 @@ export interface components {
             epochs: number;
             /** Finished */
             finished: string;
+            /** Hint */
+            hint: string;
             /** Id */
             id: string;
             /** Inexact */
@@ -4267,6 +4311,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Mathematics"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_memory_api_drawings__id__memory_get: {
+        parameters: {
+            query?: {
+                batch?: number;
+                optimiser?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryNeeds"];
                 };
             };
             /** @description Validation Error */

@@ -96,6 +96,7 @@ export type RecipeFields = Schemas["RecipeFields"];
 export type RunRow = Schemas["RunRow"];
 export type RunDetail = Schemas["RunDetail"];
 export type Drawn = Schemas["Drawn"];
+export type MemoryNeeds = Schemas["MemoryNeeds"];
 export type Carried = Schemas["Carried"];
 export type HistoryRow = Schemas["Past"];
 export type Mathematics = Schemas["Mathematics"];

@@ -11,6 +11,7 @@ import { isGoing, percent } from "../runs/listing";
 import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
+import { Needs } from "./Needs";
 import { type Chosen, OwnData } from "./OwnData";
 
 const Vary = lazy(() => import("../sweeps/Vary").then((module) => ({ default: module.Vary })));
@@ -56,10 +57,16 @@ function useRuns(id: string | null) {
   return { runs, chosen: chosen ?? runs[0]?.id ?? null, choose: setChosen, detail, look };
 }
 
+/** Other tools that hear of the run, too. */
+interface Watchers {
+  tensorboard: boolean;
+  mlflow: boolean;
+}
+
 interface FormProps {
   data: DataSet[];
   fields: RecipeFields | null;
-  onStart: (data: Chosen, recipe: Attributes) => void;
+  onStart: (data: Chosen, recipe: Attributes, watchers: Watchers) => void;
   onVary: (data: Chosen, recipe: Attributes) => void;
   busy: boolean;
   /** Own data that were looked into, and how they are to be read. */
@@ -82,6 +89,7 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
   const [chosen, setChosen] = useState("");
   const [recipe, setRecipe] = useState<Attributes>({});
   const [optimiser, setOptimiser] = useState<Method>({});
+  const [watchers, setWatchers] = useState<Watchers>({ tensorboard: false, mlflow: false });
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
@@ -129,7 +137,7 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
       className="recipe"
       onSubmit={(event) => {
         event.preventDefault();
-        onStart(...filled());
+        onStart(...filled(), watchers);
       }}
     >
       {again && (
@@ -195,8 +203,20 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
             {word.recipe} ({rest.length})
           </summary>
           <div className="fields">{rest}</div>
+          {(["tensorboard", "mlflow"] as const).map((name) => (
+            <label key={name} className="check watcher" title={word[`${name}Hint`]}>
+              <input
+                type="checkbox"
+                data-watcher={name}
+                checked={watchers[name]}
+                onChange={(event) => setWatchers({ ...watchers, [name]: event.currentTarget.checked })}
+              />
+              {word[name]}
+            </label>
+          ))}
         </details>
       )}
+      <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
       <div className="starting">
         <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
           ▶ {word.start}
@@ -234,9 +254,9 @@ export function Dock() {
   const [own, setOwn] = useState<Chosen | null>(null);
   const [bringing, setBringing] = useState<File[] | null>(null);
   const [varying, setVarying] = useState<[Chosen, Attributes] | null>(null);
-  const start = async (set: Chosen, recipe: Attributes) => {
+  const start = async (set: Chosen, recipe: Attributes, watchers: Watchers) => {
     if (!id) return;
-    const made = await attempt(api.train(id, set, recipe));
+    const made = await attempt(api.train(id, set, recipe, watchers));
     if (made) choose(made.run);
     await look();
   };
@@ -255,8 +275,8 @@ export function Dock() {
         data={data}
         fields={fields}
         busy={runs.some(isGoing)}
-        onStart={(set, recipe) => void start(set, recipe)}
         onVary={(set, recipe) => setVarying([set, recipe])}
+        onStart={(set, recipe, watchers) => void start(set, recipe, watchers)}
         own={own}
         onOwn={() => setBringing([])}
       />

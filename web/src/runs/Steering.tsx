@@ -112,7 +112,7 @@ export function Steer({ run, onChange }: { run: RunRow; onChange: () => unknown 
 export function Marks({ run }: { run: RunRow }) {
   const word = words(useStudio((s) => s.language));
   const cost = lostWords(run, word);
-  if (!run.inexact && !cost) return null;
+  if (!run.inexact && !cost && !run.hint) return null;
   return (
     <ul className="marks">
       {run.inexact && (
@@ -121,6 +121,7 @@ export function Marks({ run }: { run: RunRow }) {
         </li>
       )}
       {cost && <li data-mark="lost">{cost}</li>}
+      {run.hint && <li data-mark="hint">{run.hint}</li>}
     </ul>
   );
 }

@@ -9,7 +9,7 @@ const run = (name: string, more: Partial<RunRow> = {}): RunRow => ({
   ...{ id: name, name, drawing: null, drawn: "net", data: "digits", state: "finished", reason: "" },
   ...{ created: "2026-01-01T00:00:00Z", finished: "", seconds: 1, epoch: 1, epochs: 1, step: 10, share: 1 },
   ...{ values: {}, monitor: "val_loss", best_epoch: 1, best_value: 1, throughput: null, left: null },
-  ...{ note: "", tags: [], rate: null, resumed: 0, inexact: "", checkpoint: null, sweep: "" },
+  ...{ note: "", tags: [], rate: null, resumed: 0, inexact: "", hint: "", checkpoint: null, sweep: "" },
   ...more,
 });
 const ANY = { search: "", state: "", drawn: "", data: "" };

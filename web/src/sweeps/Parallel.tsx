@@ -6,7 +6,7 @@ import { type Axis, axesOf, type Brushes, goodness, passes } from "./axes";
 
 const TOP = 34;
 const BOTTOM = 16;
-const SIDE = 64;
+const SIDE = 84;
 const HEIGHT = 300;
 const REACH = 11;
 
@@ -125,7 +125,7 @@ export function Parallel({ sweep, title, brushes, onBrushes, hovered, onHover, o
   const line = (trial: TrialRow, over = false) => {
     const share = good.get(trial.number);
     const out = !passes(trial, axes, brushes);
-    const kind = `${share === undefined ? "unmeasured" : ""} ${out ? "out" : ""} ${over ? "lifted" : ""} ${trial.number === sweep.best ? "best" : ""}`;
+    const kind = `${trial.state} ${share === undefined ? "unmeasured" : ""} ${out ? "out" : ""} ${over ? "lifted" : ""} ${trial.number === sweep.best ? "best" : ""}`;
     const colour = `color-mix(in oklab, var(--good) ${Math.round((share ?? 0) * 100)}%, var(--poor))`;
     return (
       // biome-ignore lint/a11y/noStaticElementInteractions: the rows of the table are the same trials, for keys

@@ -19,12 +19,16 @@ const LIST_EVERY = 3;
 
 const named = () => decodeURIComponent(/^#\/sweeps\/([^/]+)/.exec(location.hash)?.[1] ?? "");
 
+/** Sweeps that are being deleted: nobody asks after them. */
+const leaving = new Set<string>();
+
 /** The sweeps, and the chosen one with its trials, looked at each second while the page is seen. */
 function useSweeps(name: string) {
   const [sweeps, setSweeps] = useState<SweepRow[] | null>(null);
   const [detail, setDetail] = useState<SweepDetail | null>(null);
   const load = useCallback(async () => {
-    const [all, one] = [await attempt(sweepsApi.all()), name ? await attempt(sweepsApi.detail(name)) : null];
+    const all = await attempt(sweepsApi.all());
+    const one = name && !leaving.has(name) ? await attempt(sweepsApi.detail(name)) : null;
     if (all) setSweeps(all);
     setDetail(one ?? null);
   }, [name]);
@@ -39,7 +43,7 @@ function useSweeps(name: string) {
       looks += 1;
       try {
         if (looks % LIST_EVERY === 0) setSweeps(await sweepsApi.all());
-        if (name) setDetail(await sweepsApi.detail(name));
+        if (name && !leaving.has(name)) setDetail(await sweepsApi.detail(name));
       } catch {
         // The server is away, or the sweep is gone: the next look may find it.
       } finally {
@@ -70,12 +74,17 @@ async function remove(sweep: SweepRow, then: () => Promise<void>): Promise<void>
     say(word.cannotDeleteSweep, true);
     return;
   }
+  leaving.add(sweep.name);
   const gone = await attempt(sweepsApi.remove(sweep.name));
-  if (!gone) return;
-  location.hash = "#/sweeps";
+  if (!gone) {
+    leaving.delete(sweep.name);
+    return;
+  }
   await then();
+  location.hash = "#/sweeps";
   const back = async () => {
     await attempt(sweepsApi.undelete(sweep.name, gone.undo));
+    leaving.delete(sweep.name);
     location.hash = `#/sweeps/${encodeURIComponent(sweep.name)}`;
     await then();
   };
@@ -111,7 +120,7 @@ function Shown({ sweep, onChange }: { sweep: SweepDetail; onChange: () => Promis
   const [brushes, setBrushes] = useState<Brushes>({});
   const [hovered, setHovered] = useState<number | null>(null);
   const [chosen, setChosen] = useState<number | null>(null);
-  const title = titleOf(sweep.monitor, word.validation);
+  const title = sweep.monitor ? titleOf(sweep.monitor, word.validation) : word.bestColumn;
   const axes = useMemo(() => axesOf(sweep, title), [sweep, title]);
   const rows = sweep.rows.filter((trial) => passes(trial, axes, brushes));
   const taken = chosen ?? sweep.best;
@@ -261,7 +270,11 @@ export function Sweeps() {
         {sweeps?.length ? (
           <ul>
             {sweeps.map((sweep) => (
-              <Listed key={sweep.name} sweep={sweep} chosen={sweep.name === name} />
+              <Listed
+                key={sweep.name}
+                sweep={detail?.name === sweep.name ? detail : sweep}
+                chosen={sweep.name === name}
+              />
             ))}
           </ul>
         ) : null}

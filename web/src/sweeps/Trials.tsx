@@ -1,8 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
-import { percent } from "../runs/listing";
-import { stateWord } from "../runs/listing";
+import { percent, stateWord } from "../runs/listing";
 import type { SweepDetail, TrialRow } from "./api";
 import { resultText, shortPath, sortedTrials, type TrialColumn, valueText } from "./axes";
 

@@ -27,13 +27,20 @@ interface Varied {
   text: string;
 }
 
+/** What a place holds now; 0 may stand for a choice that is left open. */
+function nowText({ now, help }: PlaceRow): string {
+  if (now === 0 && help.includes("0 = choose")) return "auto";
+  return now === null || now === "" ? "–" : valueText(now);
+}
+
 function Found({ places, search, add }: { places: PlaceRow[]; search: string; add: (place: PlaceRow) => void }) {
   const word = words(useStudio((s) => s.language));
   const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const fitting = places.filter((place) => {
-    const text = `${place.path} ${place.help}`.toLowerCase();
-    return wanted.every((one) => text.includes(one));
-  });
+  const having = (text: (place: PlaceRow) => string) =>
+    places.filter((place) => wanted.every((one) => text(place).toLowerCase().includes(one)));
+  const byName = having((place) => place.path);
+  // What is not called so may still be explained so.
+  const fitting = byName.length ? byName : having((place) => `${place.path} ${place.help}`);
   if (!fitting.length) return <p className="soft centred">{places.length ? word.noPlaceFits : "…"}</p>;
   return (
     <ul className="places">
@@ -44,7 +51,7 @@ function Found({ places, search, add }: { places: PlaceRow[]; search: string; ad
               <i>{place.path.startsWith("drawing.") ? word.drawing : word.recipe}</i>
               {shortPath(place.path)}
             </span>
-            <code>{place.now === null || place.now === "" ? "–" : valueText(place.now)}</code>
+            <code>{nowText(place)}</code>
           </button>
         </li>
       ))}
@@ -127,12 +134,10 @@ export function Vary({ id, data, recipe, onClose }: VaryProps) {
             <div className="varied" key={place.path} data-varied={place.path}>
               <label htmlFor={`vary-${i}`} title={place.help}>
                 {place.path}
-                {place.now !== null && place.now !== "" && (
-                  <small className="soft">
-                    {" "}
-                    {word.nowIs} {valueText(place.now)}
-                  </small>
-                )}
+                <small className="soft">
+                  {" "}
+                  {word.nowIs} {nowText(place)}
+                </small>
               </label>
               <span>
                 <input

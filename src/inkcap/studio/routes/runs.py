@@ -17,6 +17,7 @@ from inkcap.recipes import (
     OPTIMISERS,
     SCHEDULES,
     DataSpec,
+    OptimiserSpec,
     Recipe,
     RunFolder,
     declared_fields,
@@ -47,10 +48,21 @@ from inkcap.studio.record_shapes import Json
 from inkcap.studio.routes.history import comparison_of
 from inkcap.studio.routes.workspace import add_drawing
 from inkcap.studio.run_list import run_id
-from inkcap.studio.run_models import Carried, Drawn, Notes, ResumeRequest, RunDetail, RunRow, Started, TrainRequest
+from inkcap.studio.run_models import (
+    Carried,
+    Drawn,
+    MemoryNeeds,
+    Notes,
+    ResumeRequest,
+    RunDetail,
+    RunRow,
+    Started,
+    TrainRequest,
+)
 from inkcap.studio.run_notes import write_notes
 from inkcap.studio.run_trash import bring_back, put_away
 from inkcap.studio.uploads import check_inside, own_data, receive
+from inkcap.training.needs import estimate_before
 
 router = APIRouter(prefix="/api")
 Points = Annotated[int, Query(ge=10, le=10_000)]
@@ -148,6 +160,17 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     drawing, _ = await live.copy()
     recipe = await asyncio.to_thread(trainings.as_usual, asked.recipe, network)
     return Started(run=await trainings.start(hub, id, drawing, asked.model_copy(update={"recipe": recipe})))
+
+
+@router.get("/drawings/{id}/memory")
+async def show_memory(
+    hub: HubOf, id: str, batch: Annotated[int, Query(ge=1, le=1_000_000)] = 64, optimiser: str = "adam"
+) -> MemoryNeeds:
+    """Estimate how much memory a training of a drawing needs, before it is started."""
+    recipe = Recipe(DataSpec("any"), batch=batch, optimiser=OptimiserSpec(optimiser))
+    needs = await asyncio.to_thread(estimate_before, await (await hub.live(id)).report(), recipe)
+    parts = {name: getattr(needs, name) for name in ("total", "weights", "optimiser", "activations", "available")}
+    return MemoryNeeds(**parts, sizes=needs.sizes(), warning=needs.warning())
 
 
 @router.get("/runs", response_model=list[RunRow])
