@@ -144,9 +144,30 @@ def _playground(page: Page) -> None:
     page.mouse.move(700, 480)
 
 
+def _runs(page: Page) -> None:
+    """Train LeNet three times at other rates, and lay the runs over each other."""
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#data option[value=digits]", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "8")
+    for number, rate in enumerate(("0.0003", "0.001", "0.01")):
+        page.fill("#dock [data-attribute=rate]", rate)
+        page.keyboard.press("Tab")
+        page.click("#dock .recipe .primary:not([disabled])")
+        page.locator("#dock .run.finished").nth(number).wait_for(timeout=300_000)
+    page.evaluate("location.hash = '#/runs'")
+    page.wait_for_selector("tr[data-run]")
+    rows = page.locator("tr[data-run]")
+    rows.first.click()
+    for place in range(1, rows.count()):
+        rows.nth(place).locator("input").check()
+    page.wait_for_selector(".overlaid canvas")
+    page.wait_for_timeout(1_000)
+
+
 SCENES: dict[str, Callable[[Page], None]] = {
     scene.__name__[1:]: scene
-    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground)
+    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground, _runs)
 }
 
 
