@@ -24,9 +24,10 @@ def test_a_run_is_paused_in_the_dock_resumed_and_continued_on_the_page_of_runs(p
     state(page, "#dock", "running")
     # The start screen shows it too, with its bar.
     page.click(".logo")
-    page.wait_for_selector("[data-going] progress")
-    page.click("[data-going] [data-steer=stop]")
-    page.wait_for_selector("[data-going]", state="detached")
+    # Other tests leave runs of other drawings.
+    page.wait_for_selector("[data-going^=LeNet] progress")
+    page.click("[data-going^=LeNet] [data-steer=stop]")
+    page.wait_for_selector("[data-going^=LeNet]", state="detached")
     page.click("header a[href='#/runs']")
     page.locator("tr[data-state=interrupted]").first.click()
     state(page, ".chosen-runs", "interrupted")

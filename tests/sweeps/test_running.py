@@ -12,8 +12,9 @@ import pytest
 
 from inkcap.drawing import Drawing
 from inkcap.recipes import DataSpec, MetricWriter, OptimiserSpec, Recipe, RunFolder, layout, recipe_from_text
+from inkcap.recipes.apart import ERRORS, TRACE, complaint
 from inkcap.sweeps import Runner, SweepError, best_trial, find_sweep, list_sweeps, read_space, record, running
-from inkcap.sweeps.processes import ERRORS, TRACE, complaint, harvest
+from inkcap.sweeps.processes import harvest
 from inkcap.sweeps.running import begin_sweep, plan_sweep
 
 
