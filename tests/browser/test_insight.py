@@ -6,7 +6,7 @@ import math
 import time
 
 import pytest
-from hands import AXE, quick_add, select_vertex, serious
+from hands import quick_add, select_vertex, serious
 
 from inkcap.zoo import NETWORKS
 
@@ -374,7 +374,6 @@ def test_a_drawing_that_was_never_trained_says_what_to_do_and_is_then_followed_l
     expect_epoch(page, 40)
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="web/node_modules is not installed: run `make test`")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_barrier(page, digits, plane, theme):
     if theme == "dark":
