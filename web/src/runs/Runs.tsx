@@ -1,10 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { RunRow } from "../api/types";
-import { toggleLanguage, toggleTheme } from "../app/preferences";
 import { attempt, say } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
-import { Logo } from "../panels/Logo";
+import { PageBar } from "../panels/PageBar";
 import { runsApi } from "./api";
 import { Chosen } from "./Chosen";
 import { useRunList } from "./following";
@@ -81,7 +80,6 @@ function Tools({ runs, filter, change }: { runs: RunRow[]; filter: Filter; chang
 /** All runs of the workspace: listed, followed, laid over each other, compared. */
 export function Runs() {
   const word = words(useStudio((s) => s.language));
-  const theme = useStudio((s) => s.theme);
   const { runs, load } = useRunList();
   const [filter, setFilter] = useState(EVERYTHING);
   const [order, setOrder] = useState<Order>({ column: "started", down: true });
@@ -117,30 +115,18 @@ export function Runs() {
     }));
   return (
     <div className="runs-page">
-      <header id="top">
-        <a className="logo" href="#/" aria-label={`inkcap, ${word.startScreen}`}>
-          <Logo />
-          inkcap
-        </a>
-        <nav className="crumbs" aria-label={word.runs}>
-          <a href="#/">{word.startScreen}</a>
-          <i>/</i>
-          <b>{word.runs}</b>
-        </nav>
-        <span className="chip" role="status" data-count={shown.length}>
-          {shown.length === all.length ? all.length : `${shown.length} / ${all.length}`} {word.runs.toLowerCase()}
-        </span>
-        <span className="grow" />
+      <PageBar
+        title={word.runs}
+        status={
+          <span className="chip" role="status" data-count={shown.length}>
+            {shown.length === all.length ? all.length : `${shown.length} / ${all.length}`} {word.runs.toLowerCase()}
+          </span>
+        }
+      >
         <a className="button" href="#/sweeps">
           {word.sweeps}
         </a>
-        <button type="button" className="button" onClick={toggleTheme}>
-          {theme === "dark" ? word.light : word.dark}
-        </button>
-        <button type="button" className="button" onClick={toggleLanguage}>
-          {word.language}
-        </button>
-      </header>
+      </PageBar>
       <section className="run-list" aria-label={word.runs}>
         <Tools runs={all} filter={filter} change={(part) => setFilter((before) => ({ ...before, ...part }))} />
         <RunTable

@@ -1,9 +1,8 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { toggleLanguage, toggleTheme } from "../app/preferences";
 import { attempt, say } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
-import { Logo } from "../panels/Logo";
+import { PageBar } from "../panels/PageBar";
 import { stateWord } from "../runs/listing";
 import { type SweepDetail, type SweepRow, sweepsApi } from "./api";
 import { axesOf, type Brushes, passes, resultText } from "./axes";
@@ -231,7 +230,6 @@ function Shown({ sweep, onChange }: { sweep: SweepDetail; onChange: () => Promis
 /** All sweeps of the workspace, and the chosen one as a plot and a table. */
 export function Sweeps() {
   const word = words(useStudio((s) => s.language));
-  const theme = useStudio((s) => s.theme);
   const [name, setName] = useState(named);
   useEffect(() => {
     const follow = () => setName(named());
@@ -246,26 +244,7 @@ export function Sweeps() {
   }, [name, sweeps]);
   return (
     <div className="sweeps-page">
-      <header id="top">
-        <a className="logo" href="#/" aria-label={`inkcap, ${word.startScreen}`}>
-          <Logo />
-          inkcap
-        </a>
-        <nav className="crumbs" aria-label={word.sweeps}>
-          <a href="#/">{word.startScreen}</a>
-          <i>/</i>
-          <a href="#/runs">{word.runs}</a>
-          <i>/</i>
-          <b>{word.sweeps}</b>
-        </nav>
-        <span className="grow" />
-        <button type="button" className="button" onClick={toggleTheme}>
-          {theme === "dark" ? word.light : word.dark}
-        </button>
-        <button type="button" className="button" onClick={toggleLanguage}>
-          {word.language}
-        </button>
-      </header>
+      <PageBar title={word.sweeps} above={[{ title: word.runs, href: "#/runs" }]} />
       <nav className="sweep-list" aria-label={word.sweeps}>
         {sweeps?.length ? (
           <ul>
