@@ -163,7 +163,8 @@ const STEP = 20;
 export function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   const { dialog, quickAdd, id } = state();
-  if (!id || dialog || quickAdd || event.isComposing) return;
+  // What is typed in a dialog is meant for it, and not for the drawing below.
+  if (!id || dialog || quickAdd || event.isComposing || target.closest("dialog")) return;
   if (theoryKey(event)) return;
   const typing = target.matches("input, textarea, select, [contenteditable]");
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;

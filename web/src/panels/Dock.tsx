@@ -216,8 +216,8 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
           ))}
         </details>
       )}
-      <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
       <div className="starting">
+        <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
         <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
           ▶ {word.start}
         </button>
