@@ -108,7 +108,7 @@ def diagnostics_page() -> str:
 
 
 def _parameter_rows(parameters: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
-    for p in parameters:
+    for p in (one for one in parameters if not getattr(one, "hidden", False)):
         argument = not p.opts[0].startswith("-")
         name = p.metavar or p.name.upper() if argument else ", ".join((*p.opts, *p.secondary_opts))
         value = "" if argument or p.is_flag else f" {p.metavar or 'VALUE'}"

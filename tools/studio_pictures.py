@@ -5,6 +5,7 @@ Look at them afterwards, and at the difference to those before.
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from collections.abc import Callable
@@ -76,8 +77,97 @@ def _training(page: Page) -> None:
     )
 
 
+def _sweep(page: Page) -> None:
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#dock .recipe option[value=digits]", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "9")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Vary").click()
+    page.wait_for_selector("[data-place='recipe.optimiser.rate']")
+    for path, values in (
+        ("recipe.optimiser.rate", "0.0003..0.03 log"),
+        ("recipe.batch", "16, 32, 64, 128"),
+        ("drawing.a-b.kernels", "4, 8, 16, 32"),
+        ("drawing.g.symbol", "relu, tanh"),
+    ):
+        page.fill("dialog input[type=search]", path.partition(".")[2])
+        page.click(f"[data-place='{path}']")
+        page.fill(f"[data-varied='{path}'] input", values)
+    page.locator(".vary-method select").select_option("halving")
+    page.locator(".vary-method input").first.fill("18")
+    page.get_by_role("button", name="Start the sweep").click()
+    page.wait_for_selector(".shown-sweep .facts-line .state.finished", timeout=1_800_000)
+
+
+def _trained(page: Page) -> None:
+    """Train LeNet on the digits as a person does, and show it on the network."""
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#data option[value=digits]", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "12")
+    page.keyboard.press("Tab")
+    page.click("#dock .recipe .primary:not([disabled])")
+    page.wait_for_selector("#dock [data-run-state=finished]", timeout=300_000)
+    page.locator("#dock").get_by_text("Show on the network").click()
+    page.wait_for_selector("#insight .legend-scale")
+
+
+def _overlay(page: Page) -> None:
+    _trained(page)
+    page.keyboard.press("r")
+    page.wait_for_selector("[data-example]", timeout=120_000)
+    page.locator("[data-example]").nth(3).click()
+    page.wait_for_selector("canvas.mosaic")
+    page.locator(".react-flow__edge .badge").first.click(force=True)
+    page.wait_for_selector(".values .kernels")
+    page.mouse.move(700, 700)
+
+
+def _playground(page: Page) -> None:
+    _trained(page)
+    page.keyboard.press("p")
+    page.wait_for_selector(".pad canvas", timeout=120_000)
+    box = page.locator(".pad canvas").bounding_box()
+    # A three: two bows, one above the other.
+    turns = [math.pi * (-0.75 + i / 8) for i in range(11)]
+    bows = [(0.5 + 0.2 * math.cos(turn), y + 0.19 * math.sin(turn)) for y in (0.3, 0.68) for turn in turns]
+    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in bows]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    for place in places[1:]:
+        page.mouse.move(*place, steps=3)
+    page.mouse.up()
+    page.wait_for_selector(".answer[data-best]")
+    page.locator(".react-flow__node[data-id=b]").click()
+    page.wait_for_selector(".values [data-values=activation]")
+    page.mouse.move(700, 480)
+
+
+def _runs(page: Page) -> None:
+    """Train LeNet three times at other rates, and lay the runs over each other."""
+    open_zoo(page, "lenet-digits")
+    page.keyboard.press("r")
+    page.wait_for_selector("#data option[value=digits]", state="attached")
+    page.fill("#dock [data-attribute=epochs]", "8")
+    for number, rate in enumerate(("0.0003", "0.001", "0.01")):
+        page.fill("#dock [data-attribute=rate]", rate)
+        page.keyboard.press("Tab")
+        page.click("#dock .recipe .primary:not([disabled])")
+        page.locator("#dock .run.finished").nth(number).wait_for(timeout=300_000)
+    page.evaluate("location.hash = '#/runs'")
+    page.wait_for_selector("tr[data-run]")
+    rows = page.locator("tr[data-run]")
+    rows.first.click()
+    for place in range(1, rows.count()):
+        rows.nth(place).locator("input").check()
+    page.wait_for_selector(".overlaid canvas")
+    page.wait_for_timeout(1_000)
+
+
 SCENES: dict[str, Callable[[Page], None]] = {
-    scene.__name__[1:]: scene for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training)
+    scene.__name__[1:]: scene
+    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground, _runs)
 }
 
 

@@ -120,7 +120,10 @@ def _frame(symbol: Symbol, title: str, faces: str, middle: list[str]) -> str:
         f"Symbol `{symbol.id}`, one of [all symbols](../symbols.md).\n",
         f"{faces}\n",
     ]
-    parts += [f"{symbol.tooltip}\n", *(f"{text.strip()}\n" for text in more), f"`{symbol.formula}`\n", *middle]
+    parts += [f"{symbol.tooltip}\n", *(f"{text.strip()}\n" for text in more), f"`{symbol.formula}`\n"]
+    if isinstance(symbol, CapsuleSymbol) and symbol.derivative:
+        parts += [f"Backwards, δ is multiplied by `{symbol.derivative}`.\n"]
+    parts += middle
     shared = "Beside [those of every capsule](../symbols.md#attributes-of-every-capsule).\n"
     parts += ["## Attributes\n", *([shared] if isinstance(symbol, CapsuleSymbol) else []), attributes_table(own)]
     parts += ["## In a drawing\n", f"![]({symbol.id}.svg)\n"]

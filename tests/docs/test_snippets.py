@@ -33,7 +33,7 @@ NETWORK_GUIDE = "docs/guides/add-a-network.md"
 
 NOT_RUN = {
     "README.md": ["$ make studio", "$ make test", "$ source .venv/bin/activate"],
-    "docs/benchmarks.md": ["$ make bench", "$ python benchmarks/universal.py"],
+    "docs/benchmarks.md": ["$ make bench", "$ python benchmarks/universal.py", "$ python benchmarks/signals.py"],
     "docs/tutorial.md": ["$ inkcap train lenet.inkcap.json --data mnist"],
     SYMBOL_GUIDE: ["$ make docs", "$ make test"],
     NETWORK_GUIDE: ["$ make docs", "$ make test"],

@@ -51,5 +51,7 @@ async def settle(app: Studio) -> None:
     for id in list(hub._live):
         async with hub.closed(id):
             pass
-    await hub.helper.stop()
-    hub._opening, hub.helper._lock = asyncio.Lock(), asyncio.Lock()
+    for helper in (hub.helper, hub.inspector):
+        await helper.stop()
+        helper._lock = asyncio.Lock()
+    hub._opening = asyncio.Lock()

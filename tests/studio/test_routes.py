@@ -139,10 +139,9 @@ def test_derivation_mathematics_and_enumeration(ask, lenet):
     assert steps[1]["edges"] == [["a", "b"]]
     told = ask(f"{of}/mathematics/g").json()
     assert told["U"] == r"U^{\text{g}} = W^{\text{f-g}} \times Y^{\text{f}} + B^{\text{g}}"
-    assert (
-        told["delta"]
-        == r"\delta^{\text{g}} = [U > 0] \circ \left(W^{\text{g-h}}\right)^{\top} \times \delta^{\text{h}}"
-    )
+    slope = r"\left([U > 0] + \alpha \cdot [U < 0]\right) \circ "
+    behind = r"\left(W^{\text{g-h}}\right)^{\top} \times \delta^{\text{h}}"
+    assert told["delta"] == rf"\delta^{{\text{{g}}}} = {slope}{behind}"
     assert ask(f"{of}/mathematics/a").json()["delta"].startswith(r"\delta^{\text{a}} = \left(W^{\text{a-b}}\right)")
     assert "Delta" in ask(f"{of}/mathematics/f-g").json()["update"]
     assert not any(ask(f"{of}/mathematics/zz").json().values())

@@ -71,7 +71,7 @@ def test_signals_show_what_vanishes_and_what_explodes(symbol: str, weight: float
     recipe = Recipe(DataSpec("any"), losses=(LossSpec("h11", "mean-squared-error"),))
     x = torch.full((4,), 0.5, dtype=torch.float64)
     batches = Batches((x,), (x / 2,), 4, torch.device("cpu"))
-    found = SignalWatch(network, module, facts_of(network), recipe, batches).measure()
+    found = SignalWatch(network, module, facts_of(network), recipe, batches).measure(0).capsules
     assert found["h1"].delta / found["h11"].delta == pytest.approx(factor, rel=1e-12)
     if symbol == "sigmoid":
         assert found["h7"].output == pytest.approx(0.5, rel=1e-12)
@@ -94,7 +94,7 @@ def test_dead_units_are_counted() -> None:
     recipe = Recipe(DataSpec("any"), losses=(LossSpec("o", "mean-squared-error"),))
     x = torch.randn((8, 2), dtype=torch.float64)
     watch = SignalWatch(network, module, facts_of(network), recipe, Batches((x,), (x[:, :1],), 8, torch.device("cpu")))
-    assert watch.measure()["r"].dead == 0.75
+    assert watch.measure(0).capsules["r"].dead == 0.75
 
 
 def worn() -> Drawing:

@@ -10,29 +10,18 @@ def register() -> None:
         drawings,
         export,
         groups,
+        inspecting,
         pictures,
         plain,
         resuming,
         runs,
         serve,
+        sweeps,
         theory,
         zoo,
     )
 
-    modules = (
-        drawings,
-        zoo,
-        groups,
-        pictures,
-        export,
-        comparing,
-        plain,
-        backpropagation,
-        runs,
-        resuming,
-        data,
-        serve,
-        theory,
-    )
-    for module in modules:
+    for module in (drawings, zoo, groups, pictures, export, comparing, plain, backpropagation):
+        assert module.__doc__
+    for module in (runs, inspecting, resuming, sweeps, data, serve, theory):
         assert module.__doc__

@@ -25,7 +25,7 @@ def data(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the data that can be trained on, or look into one set."""
-    from inkcap.cli.runs import pairs
+    from inkcap.cli.recipes import pairs
     from inkcap.training.data import FORMATS, SOURCES, load, validate
 
     if name is None:

@@ -95,6 +95,26 @@ def _export(question: Question) -> Answer:
     return {"files": [file.name for file in done.files], "told": done.told, "notes": list(done.notes)}
 
 
+def _borrow(question: Question) -> Answer:
+    from inkcap.engine import build
+    from inkcap.network import as_plain
+    from inkcap.recipes import find_run, recipe_from_json
+    from inkcap.training.borrowing import borrow
+
+    recipe = recipe_from_json(question["recipe"])
+    assert recipe.init_from is not None
+    other = find_run(question["workspace"], recipe.init_from)
+    return borrow(build(as_plain(_network(question)), {}), recipe, other)[2].to_json()
+
+
+def _inspect(question: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.training.inspection import ask
+
+    return ask(Path(question["run"]), question["about"], question["given"])
+
+
 ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "code": _code,
     "step": _step,
@@ -102,6 +122,8 @@ ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "data": _data,
     "preview": _preview,
     "export": _export,
+    "borrow": _borrow,
+    "inspect": _inspect,
 }
 
 

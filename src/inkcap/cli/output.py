@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -45,6 +46,16 @@ def settle_output() -> bool:
             # The interpreter flushes once more at its end: into nothing.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return whole
+
+
+def say_confusion(classes: Sequence[str], counts: Sequence[Sequence[int]], last: Sequence[str] = ()) -> None:
+    """Print a confusion matrix; `last` is a further column, its head first."""
+    names = [name if len(name) <= 12 else name[:11] + "…" for name in classes]
+    width = 1 + max(len(str(max(map(max, counts)))), *(len(name) for name in names))
+    ends = [f"   {text}" for text in last] or [""] * (len(names) + 1)
+    say(" " * (width + 4) + "".join(f"{name:>{width}}" for name in names) + ends[0])
+    for name, row, end in zip(names, counts, ends[1:], strict=True):
+        say(f"    {name:>{width}}" + "".join(f"{count or '·':>{width}}" for count in row) + end)
 
 
 def number(value: int) -> str:

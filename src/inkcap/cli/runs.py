@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,34 +12,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inkcap.cli.app import app
-from inkcap.cli.output import number, print_json, say
-from inkcap.recipes import (
-    LOSSES,
-    OPTIMISERS,
-    SCHEDULES,
-    DataSpec,
-    LossSpec,
-    OptimiserSpec,
-    Recipe,
-    RecipeError,
-    RunFolderError,
-    ScheduleSpec,
-    declared_fields,
-    recipe_from_text,
-)
-from inkcap.recipes.runfolder import KILLED
+from inkcap.cli.output import number, print_json, say, say_confusion
+from inkcap.cli.recipes import FIELDS, HELP, existing, pairs, read_recipe, with_kind, with_loss_options
+from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError
 
 if TYPE_CHECKING:
-    from inkcap.training import Evaluation, OutputPrediction, RunResult
-
-# Every help text comes from the recipe's own declaration.
-HELP = {f.name: f.help_text() for record in (DataSpec, Recipe) for f in declared_fields(record)}
-FIELDS = {f.name: f for record in (DataSpec, OptimiserSpec, Recipe) for f in declared_fields(record)}
+    from inkcap.drawing import Drawing
+    from inkcap.recipes import Recipe
+    from inkcap.training import Evaluation, OutputPrediction, RunResult, Watching
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run of the workspace, or the path of its folder.")]
 WorkspaceOption = Annotated[Path, typer.Option("--workspace", help="Folder of drawings, data and runs.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 OptionOption = Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the data.")]
+TensorboardOption = Annotated[bool, typer.Option("--tensorboard", help="Write event files into the run's folder.")]
+MlflowOption = Annotated[str, typer.Option("--mlflow", metavar="URI|FOLDER", help="Log to this place by MLflow, too.")]
+LossOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[OUTPUT=]KIND[*WEIGHT]", help=f"Loss of an output: {', '.join(LOSSES)}. Repeatable."),
+]
+OptionOfLoss = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Option of the loss, e.g. label_smoothing=0.1.")
+]
+RecipeOption = Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")]
+UntilOption = Annotated[
+    int | None, typer.Option(min=1, metavar="EPOCH", help="Pause after this epoch; 'inkcap resume' goes on.")
+]
 WeightsOption = Annotated[str, typer.Option("--weights", metavar="best|last", help="Which weights of the run.")]
 
 
@@ -54,13 +51,8 @@ def train(
     resize: Annotated[str | None, typer.Option(help=HELP["resize"])] = None,
     augment: Annotated[str | None, typer.Option(help=HELP["augment"])] = None,
     feed: Annotated[str | None, typer.Option(metavar="CAPSULE=NAME", help=HELP["feed"])] = None,
-    loss: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[OUTPUT=]KIND[*WEIGHT]", help=f"Loss of an output: {', '.join(LOSSES)}. Repeatable."),
-    ] = None,
-    loss_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Option of the loss, e.g. label_smoothing=0.1.")
-    ] = None,
+    loss: LossOption = None,
+    loss_option: OptionOfLoss = None,
     optimiser: Annotated[str | None, typer.Option(help=f"One of {', '.join(OPTIMISERS)} (default adam).")] = None,
     rate: Annotated[float | None, typer.Option(help=FIELDS["rate"].help_text())] = None,
     optimiser_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. momentum=0.8.")] = None,
@@ -76,13 +68,19 @@ def train(
     device: Annotated[str | None, typer.Option(help=HELP["device"])] = None,
     freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
     init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
+    init_memory: Annotated[bool | None, typer.Option(help=HELP["init_memory"])] = None,
+    init_renamed: Annotated[str | None, typer.Option(metavar="OLD=NEW", help=HELP["init_renamed"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
     algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
-    recipe: Annotated[Path | None, typer.Option(help="Start from a recipe file; options given here win.")] = None,
+    recipe: RecipeOption = None,
+    until: UntilOption = None,
+    tensorboard: TensorboardOption = False,
+    mlflow: MlflowOption = "",
+    sweep: Annotated[str, typer.Option(hidden=True, help="The trial of a sweep that this is.")] = "",
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
@@ -93,116 +91,39 @@ def train(
 
     drawing = load_drawing(file)
     given = {k: v for k, v in locals().items() if k in FIELDS and v is not None}
-    chosen = _with_loss_options(_recipe(recipe, data, option, given, loss), loss_option)
-    chosen = _with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
-    chosen = _with_kind(chosen, "schedule", schedule, schedule_option, None)
-    _existing(workspace)
+    chosen = with_loss_options(read_recipe(recipe, data, option, given, loss), loss_option)
+    chosen = with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
+    chosen = with_kind(chosen, "schedule", schedule, schedule_option, None)
+    existing(workspace)
     prepare_environment()
-    from inkcap.cli.progress import fetching, watch
-    from inkcap.network import check
-    from inkcap.training import train as train_drawing
+    from inkcap.training import Watching
 
-    _ = check(drawing).network
-    with watch(quiet=quiet or as_json) as listener, fetching(quiet=quiet or as_json) as progress:
-        result = train_drawing(drawing, chosen, workspace, listener, progress=progress)
+    watching = Watching(tensorboard, mlflow)
+    result = _train(drawing, chosen, workspace, until, sweep, watching, quiet=quiet or as_json)
     show_result(result, workspace, as_json)
 
 
-def _recipe(
-    path: Path | None, data: str | None, options: list[str] | None, given: dict[str, Any], losses: list[str] | None
-) -> Recipe:
-    spec = {k: v for k, v in given.items() if k in {f.name for f in declared_fields(DataSpec)}}
-    top = {k: v for k, v in given.items() if k in {f.name for f in declared_fields(Recipe)}}
-    if path is not None:
-        try:
-            base = recipe_from_text(path.read_bytes(), str(path))
-        except OSError as error:
-            raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
-        if data is not None:
-            spec = {"name": data, "options": pairs(options, "--option"), **spec}
-        elif options:
-            spec["options"] = {**base.data.options, **pairs(options, "--option")}
-        base = replace(base, data=replace(base.data, **spec), **top)
-    else:
-        if data is None:
-            raise RecipeError("train needs data: give --data NAME (see 'inkcap data') or --recipe FILE")
-        base = Recipe(DataSpec(data, pairs(options, "--option"), **spec), **top)
-    return replace(base, losses=tuple(map(_loss, losses))) if losses else base
+def _train(
+    drawing: Drawing,
+    recipe: Recipe,
+    workspace: Path,
+    until: int | None,
+    sweep: str,
+    watching: Watching,
+    *,
+    quiet: bool,
+) -> RunResult:
+    from inkcap.cli.progress import fetching, watch
+    from inkcap.network import check
+    from inkcap.training import StopRequest
+    from inkcap.training import train as train_drawing
 
-
-def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
-    """Read NAME=VALUE texts."""
-    found: dict[str, str] = {}
-    for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise RecipeError(f"{option} {text!r}: write it as NAME=VALUE")
-        if found.setdefault(name.strip(), value.strip()) != value.strip():
-            raise RecipeError(
-                f"{option} {name.strip()}: given twice, as {found[name.strip()]!r} and {value.strip()!r}; give one"
-            )
-    return found
-
-
-def _existing(workspace: Path) -> Path:
-    """Refuse a workspace that is not there: it is more likely misspelt than meant."""
-    if workspace.is_dir():
-        return workspace
-    if workspace.exists():
-        raise RecipeError(f"--workspace {workspace}: this is no folder; give the folder of your drawings and runs")
-    raise RecipeError(f"--workspace {workspace}: there is no such folder; correct it, or make it: mkdir {workspace}")
-
-
-def _with_kind(recipe: Recipe, part: str, kind: str | None, options: list[str] | None, rate: float | None) -> Recipe:
-    """Set the optimiser or the schedule; options of another kind are not carried over."""
-    if kind is None and not options and rate is None:
-        return recipe
-    current: OptimiserSpec | ScheduleSpec = getattr(recipe, part)
-    table = OPTIMISERS if part == "optimiser" else SCHEDULES
-    name = kind or current.kind
-    if name not in table:
-        raise RecipeError(f"--{part}: there is no {name!r}; there are {', '.join(table)}")
-    declared = {field.name: field for field in table[name].options}
-    values: dict[str, Any] = dict(current.options) if name == current.kind else {}
-    for key, text in pairs(options, f"--{part}-option").items():
-        if key not in declared:
-            raise RecipeError(f"--{part}-option: {name} has no {key!r}; it has {', '.join(declared) or 'none'}")
-        values[key] = declared[key].from_text(text, f"--{part}-option {key}")
-    if part == "schedule":
-        return replace(recipe, schedule=ScheduleSpec(name, values))
-    kept = recipe.optimiser.rate if name == current.kind else 0.0
-    return replace(recipe, optimiser=OptimiserSpec(name, kept if rate is None else rate, values))
-
-
-def _with_loss_options(recipe: Recipe, texts: list[str] | None) -> Recipe:
-    """Set options of the recipe's losses: of each that has them, so that one name serves several outputs."""
-    if not texts:
-        return recipe
-    if not recipe.losses:
-        raise RecipeError("--loss-option goes with --loss or with a recipe that states its losses")
-    losses = list(recipe.losses)
-    for name, text in pairs(texts, "--loss-option").items():
-        fields = [{f.name: f for f in LOSSES[loss.kind].options}.get(name) for loss in losses if loss.kind in LOSSES]
-        if not any(fields):
-            kinds = ", ".join(loss.kind for loss in losses)
-            raise RecipeError(f"--loss-option: {kinds} has no {name!r}; see 'inkcap train --help'")
-        for i, field in enumerate(fields):
-            if field is not None:
-                value = field.from_text(text, f"--loss-option {name}")
-                losses[i] = replace(losses[i], options={**losses[i].options, name: value})
-    return replace(recipe, losses=tuple(losses))
-
-
-def _loss(text: str) -> LossSpec:
-    output, equals, rest = text.rpartition("=")
-    kind, star, weight = rest.partition("*")
-    try:
-        number_of = float(weight) if star else 1.0
-    except ValueError:
-        raise RecipeError(
-            f"--loss {text!r}: the weight {weight!r} is not a number; write e.g. h=cross-entropy*0.5"
-        ) from None
-    return LossSpec(output if equals else "", kind, number_of)
+    _ = check(drawing).network
+    stop = StopRequest(until)
+    with watch(quiet=quiet) as listener, fetching(quiet=quiet) as progress:
+        return train_drawing(
+            *(drawing, recipe, workspace, listener), stop=stop, progress=progress, sweep=sweep, watching=watching
+        )
 
 
 def _result_json(result: RunResult) -> dict[str, Any]:
@@ -311,14 +232,8 @@ def _print_evaluation(result: Evaluation) -> None:
     say("  " + " · ".join(show_value(name, value) for name, value in result.values.items()))
     for output, report in result.reports.items():
         say(f"  confusion of {output} (rows: true, columns: predicted)")
-        names = [name if len(name) <= 12 else name[:11] + "…" for name in report.classes]
-        width = max(len(str(int(report.confusion.max()))), *(len(name) for name in names)) + 1
-        say(" " * (width + 4) + "".join(f"{name:>{width}}" for name in names) + "   recall")
-        recall = report.recall()
-        for i, name in enumerate(report.classes):
-            row = "".join(f"{count or '·':>{width}}" for count in report.confusion[i].tolist())
-            found = recall[name]
-            say(f"    {names[i]:>{width}}{row}   {'-' if found is None else f'{100 * found:.1f} %'}")
+        recall = ["-" if found is None else f"{100 * found:.1f} %" for found in report.recall().values()]
+        say_confusion(report.classes, report.confusion.tolist(), ("recall", *recall))
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -363,34 +278,3 @@ def _prediction_json(output: OutputPrediction, top: int) -> dict[str, Any]:
     answers = [[{"class": c, "value": v} for c, v in output.best(i, top)] for i in range(len(output.values))]
     described = {"kind": output.kind, "meaning": output.meaning, "values": output.values.tolist(), "labels": labels}
     return {**described, "best": answers, "classes": list(output.classes)}
-
-
-@app.command()
-def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> None:
-    """List the runs of a workspace."""
-    from inkcap.recipes import list_runs
-
-    whole, damaged = list_runs(_existing(workspace))
-    broken = [{"folder": str(run.path), "problem": run.problem} for run in damaged]
-    listed: list[dict[str, Any]] = []
-    for run in whole:
-        described = {"id": run.id, "state": run.record.state, "reason": run.record.reason}
-        try:
-            listed.append({**described, "created": run.record.created, "summary": dict(run.summary())})
-        except RunFolderError as problem:
-            broken.append({"folder": str(run.path), "problem": str(problem)})
-    if as_json:
-        print_json({"runs": listed, "damaged": broken})
-        return
-    if not listed and not broken:
-        say("no runs yet: inkcap train DRAWING --data digits")
-    for one in listed:
-        values: dict[str, Any] = one["summary"].get("values", {})
-        shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
-        if one["reason"] == KILLED:
-            shown = " · ".join(filter(None, (shown, f"({KILLED})")))
-        if one["state"] == "interrupted":
-            shown = " · ".join(filter(None, (shown, f"next: inkcap resume {one['id']}")))
-        say(f"{one['id']:<32} {one['state']:<12} {shown}".rstrip())
-    for item in broken:
-        say(f"{Path(item['folder']).name:<32} damaged      {item['problem']}")

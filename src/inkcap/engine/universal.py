@@ -55,10 +55,15 @@ def plan(
     values: Iterable[int] = (),
     gradients: Iterable[int] = (),
     training: bool = True,
+    clock: Callable[[str], None] | None = None,
 ) -> Plan:
-    """Plan the backpropagation of a lowered program for the values and gradients that are wanted."""
+    """Plan the backpropagation of a lowered program for the values and gradients that are wanted.
+
+    A ``clock`` is called after each step, forwards and backwards, with the capsule that the step belongs to, and with
+    nothing after what belongs to none.
+    """
     wanted = list(gradients)
-    planner = _Planner(lowered, lowered.steps if steps is None else steps, wanted, Page(training))
+    planner = _Planner(lowered, lowered.steps if steps is None else steps, wanted, Page(training), clock)
     planner.forward()
     planner.losses(seeds)
     planner.backward()
@@ -97,8 +102,16 @@ def _tuple(names: Iterable[str]) -> str:
 class _Planner:
     """Writes the source; gradients are kept by the number of their value."""
 
-    def __init__(self, lowered: Lowered, steps: Sequence[Step], wanted: Sequence[int], page: Page) -> None:
+    def __init__(
+        self,
+        lowered: Lowered,
+        steps: Sequence[Step],
+        wanted: Sequence[int],
+        page: Page,
+        clock: Callable[[str], None] | None,
+    ) -> None:
         self.lowered, self.steps, self.program, self.page = lowered, steps, lowered.program, page
+        self.clock = page.bind("clock", clock) if clock is not None else ""
         self.identifiers = Identifiers()
         self.names: dict[int, str] = {}
         self.saved: dict[int, str] = {}
@@ -163,6 +176,11 @@ class _Planner:
                 self.saved[step.target] = self.identifiers.fresh(f"{title}_saved")
                 name = f"{name}, {self.saved[step.target]}"
             self.page.write(f"{name} = {text}")
+            self._tick(self.program.owners[step.target])
+
+    def _tick(self, capsule: str) -> None:
+        if self.clock:
+            self.page.write(f"_ = {self.clock}({self.page.bind(f'{self.clock}_{len(self.page.namespace)}', capsule)})")
 
     def _layer(self, layer: Layer, call: Call) -> str:
         bias = self.value(self.program.weights[layer.held["bias"]]) if "bias" in layer.held else "None"
@@ -186,6 +204,7 @@ class _Planner:
                 self._add(self.real(seed.number), slope)
         self.page.write(f"losses = {_tuple(names)}")
         self.page.write(f"total = {' + '.join(names)}")
+        self._tick("")
 
     def backward(self) -> None:
         """Write Equations 7 and 8 in reverse topological order."""
@@ -204,6 +223,7 @@ class _Planner:
             for number, part in zip(arguments, parts, strict=True):
                 if part is not None:
                     self._add(self.real(number), part)
+            self._tick(self.program.owners[step.target])
 
     def _layer_back(self, layer: Layer, call: Call) -> Sequence[str | None]:
         """Write the gradients by a layer's weight, its input and its bias; a convolution gives them in one call."""

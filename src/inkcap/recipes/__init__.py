@@ -1,5 +1,6 @@
 """Recipes (how to train) and run folders (what came of it) as plain records; nothing here needs the engine."""
 
+from inkcap.recipes.courses import signal_courses
 from inkcap.recipes.errors import RecipeError, RunFolderError
 from inkcap.recipes.fields import Field, declared_fields
 from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, Kind
@@ -17,7 +18,7 @@ from inkcap.recipes.record import (
     monitored,
 )
 from inkcap.recipes.runfolder import DamagedRun, RunFolder, find_run, list_runs
-from inkcap.recipes.signals import EpochSignals, Signal, read_signals, signal_values
+from inkcap.recipes.signals import EpochSignals, Signal, Weighing, read_signals, signal_values
 from inkcap.recipes.text import recipe_from_json, recipe_from_text, recipe_schema, recipe_to_json, recipe_to_text
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "RunRecord",
     "ScheduleSpec",
     "Signal",
+    "Weighing",
     "complete_losses",
     "complete_pace",
     "declared_fields",
@@ -55,5 +57,6 @@ __all__ = [
     "recipe_schema",
     "recipe_to_json",
     "recipe_to_text",
+    "signal_courses",
     "signal_values",
 ]

@@ -26,12 +26,20 @@ BEST = "best.safetensors"
 SUMMARY = "summary.json"
 SIGNALS = "signals.jsonl"
 CHECKPOINTS = "checkpoints"
+FRAMES = "frames"
 RESUMES = "resumes.json"
+SHORT = "short-of-memory.json"
+"""How many processes the kernel has ended for lack of memory while a run went on that was killed."""
+WISH = "wish"
+"""What was asked of a run from outside, until it has ended by it: to pause, or to stop."""
 FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY, CHECKPOINTS)
 
 State = Literal["created", "running", "finished", "interrupted", "failed"]
 STATES: tuple[State, ...] = ("created", "running", "finished", "interrupted", "failed")
 ENDED: tuple[State, ...] = ("finished", "interrupted", "failed")
+
+PAUSED = "paused"
+"""The reason of a run that was stopped in order to go on later."""
 
 _ID = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*-[0-9]{4,9}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")
@@ -42,7 +50,8 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 class RunRecord:
     """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any.
 
-    `process` tells the process apart from a later one with the same number.
+    `process` tells the process apart from a later one with the same number; `sweep` is the trial that the run is of,
+    SWEEP/NUMBER, empty for a run of its own.
     """
 
     id: str
@@ -55,6 +64,12 @@ class RunRecord:
     weights_sha256: str = ""
     best_sha256: str = ""
     process: str = ""
+    sweep: str = ""
+
+    @property
+    def standing(self) -> str:
+        """How the run stands: its state, or that it is paused."""
+        return PAUSED if (self.state, self.reason) == ("interrupted", PAUSED) else self.state
 
     def to_text(self) -> str:
         """Give the record as JSON."""
@@ -78,7 +93,7 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
             f"{name}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
         )
     names = [field.name for field in dataclasses.fields(RunRecord)]
-    given = {"process": "", **given}
+    given = {"process": "", "sweep": "", **given}
     expect_names(given, ["format", "version", *names], names, name, RunFolderError)
     values = {key: given[key] for key in names}
     if type(values["pid"]) is not int or values["pid"] < 0:

@@ -3,7 +3,12 @@
 import hashlib
 import os
 import platform
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+
+from inkcap.structures.errors import InkcapError
 
 _PROC = Path("/proc")
 _GONE = "gone"
@@ -11,7 +16,34 @@ _GONE = "gone"
 
 def own_process() -> str:
     """Give a mark of this process: its machine, the machine's start and its own, as far as they can be told."""
-    return ":".join((_machine(), _machine_start(), _process_start(os.getpid())))
+    return mark_of(os.getpid())
+
+
+def mark_of(pid: int) -> str:
+    """Give the mark of a process of this machine, which no later one with its number has."""
+    return ":".join((_machine(), _machine_start(), _process_start(pid)))
+
+
+@contextmanager
+def held(folder: Path, refusal: InkcapError) -> Generator[None]:
+    """Hold a folder, so that two processes never write it at once, or raise the refusal; not every platform can."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refusal from None
+        except OSError:
+            # Some network file systems have no locks.
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def has_ended(pid: int, mark: str) -> bool:
@@ -33,6 +65,36 @@ def has_ended(pid: int, mark: str) -> bool:
     if found:
         return bool(start) and found != start
     return not _is_there(pid)
+
+
+def interrupt(pid: int, mark: str) -> str:
+    """Send a process what Ctrl-C sends, if it is the one of that mark; give why that could not be done, or nothing.
+
+    A number that was given to another process since is left alone. Where the kernel has handles of processes, not even
+    one that ends between the look and the signal can be mistaken.
+    """
+    if pid <= 0 or has_ended(pid, mark):
+        return "its process has ended"
+    machine, _, start = mark.split(":") if mark.count(":") == 2 else ("", "", "")
+    if machine and machine != _machine():
+        return "it runs on another machine"
+    try:
+        handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    except OSError:
+        handle = None
+    try:
+        if _process_start(pid) != start:
+            return f"the process {pid} is not surely its own"
+        if handle is not None:
+            signal.pidfd_send_signal(handle, signal.SIGINT)
+        else:
+            os.kill(pid, signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    finally:
+        if handle is not None:
+            os.close(handle)
+    return ""
 
 
 def _digest(text: str) -> str:

@@ -4,24 +4,22 @@ The log only grows. A line that was torn by a crash, or damaged later, ends what
 there on is left out (and cut off before anything is added), and the reader says so.
 """
 
-import json
 import math
 import os
 import time
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from inkcap.recipes.errors import RunFolderError
+from inkcap.recipes.lines import seal, unseal, whole_lines
 
 MetricKind = Literal["step", "epoch"]
 KINDS: tuple[MetricKind, ...] = ("step", "epoch")
 
-_CRC = b',"crc":"'
 _TAG = "$number"
 _TAGGED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _NAMES = {"seq", "kind", "epoch", "step", "values"}
@@ -61,32 +59,20 @@ def encode_record(record: MetricRecord) -> bytes:
         "step": record.step,
         "values": {name: tag(float(value)) for name, value in record.values.items()},
     }
-    body = json.dumps(plain, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
-    return body[:-1] + _CRC + f'{zlib.crc32(body):08x}"}}\n'.encode("ascii")
+    return seal(plain)
 
 
 def decode_record(line: bytes) -> MetricRecord:
     """Give the record of one line without its line feed; a ValueError says what is wrong with it."""
-    head, mark, tail = line.rpartition(_CRC)
-    if not mark or len(tail) != 10 or not tail.endswith(b'"}'):
-        raise ValueError("no check sum at its end")
-    body = head + b"}"
-    if tail[:8] != f"{zlib.crc32(body):08x}".encode("ascii"):
-        raise ValueError("a wrong check sum")
-    plain: object = json.loads(body, parse_constant=_refuse_constant)
-    if not isinstance(plain, dict) or set(cast("dict[str, object]", plain)) != _NAMES:
+    given = unseal(line)
+    if set(given) != _NAMES:
         raise ValueError("unknown or missing names")
-    given = cast("dict[str, Any]", plain)
     seq, kind, epoch, step, values = (given[name] for name in ("seq", "kind", "epoch", "step", "values"))
     if kind not in KINDS or not all(type(number) is int and number >= 0 for number in (seq, epoch, step)):
         raise ValueError("a value of a wrong type")
     if not isinstance(values, dict):
         raise ValueError("values that are no object")
     return MetricRecord(seq, kind, epoch, step, {k: untag(v) for k, v in cast("dict[str, object]", values).items()})
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"the bare word {name}")
 
 
 def tag(value: float) -> object:
@@ -121,27 +107,8 @@ def read_log(path: Path, start: int = 0, seq: int = 1) -> MetricLog:
         return MetricLog(end=start)
     except OSError as problem:
         raise RunFolderError(f"{path.name}: cannot be read ({problem.strerror}).") from None
-    records: list[MetricRecord] = []
-    place, note = 0, ""
-    while place < len(data):
-        stop = data.find(b"\n", place)
-        number = seq + len(records)
-        if stop < 0:
-            note = f"{path.name}: line {number} is not whole"
-            break
-        try:
-            record = decode_record(data[place:stop])
-            if record.seq != number:
-                raise ValueError(f"the number {record.seq}")
-        except (ValueError, OverflowError, RecursionError) as problem:
-            note = f"{path.name}: line {number} has {problem}"
-            break
-        records.append(record)
-        place = stop + 1
-    cut = len(data) - place
-    if note:
-        note = f"{note}; the last {cut} bytes are left out, {len(records)} records before them are kept."
-    return MetricLog(tuple(records), start + place, cut, note)
+    records, place, note = whole_lines(data, path.name, seq, decode_record)
+    return MetricLog(tuple(records), start + place, len(data) - place, note)
 
 
 @dataclass

@@ -113,6 +113,8 @@ class Recipe:
     device: str = entry("auto", "choice", "where to compute", choices=DEVICES)
     freeze: tuple[str, ...] = entry((), "texts", "patterns of weights, capsules or connections that stay as they are")
     init_from: str | None = entry(None, "text", "run whose weights are the start where they fit", optional=True)
+    init_memory: bool = entry(False, "flag", "take over what that run's optimiser remembers, with its last weights")
+    init_renamed: str = entry("", "text", "names that have changed since that run: OLD=NEW, by commas")
     threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)
     workers: int = entry(
         0, "whole", "threads that vary and prepare the next batches while a step computes; 0 = none", least=0, most=64
@@ -132,7 +134,7 @@ class Recipe:
         least=0,
         most=1e6,
     )
-    signals: bool = entry(False, "flag", "record ‖Y‖, ‖δ‖ and dead units of every capsule after each epoch")
+    signals: bool = entry(False, "flag", "record what each capsule and connection does, and the weights, by epoch")
 
     def __post_init__(self) -> None:
         _check_declared(self, "recipe")

@@ -58,7 +58,7 @@ class RunFolder:
         return cls(folder, record)
 
     @classmethod
-    def create(cls, workspace: Path | str, drawing: str, data: str) -> "RunFolder":
+    def create(cls, workspace: Path | str, drawing: str, data: str, sweep: str = "") -> "RunFolder":
         """Make the next free folder of this drawing and data; two processes never get the same one."""
         runs = Path(workspace) / layout.RUNS
         try:
@@ -71,7 +71,7 @@ class RunFolder:
                 except FileExistsError:
                     continue
                 sync_folder(runs)
-                return cls._described(folder, drawing)
+                return cls._described(folder, drawing, sweep)
         except OSError as problem:
             raise RunFolderError(
                 f"{runs}: no run folder could be made ({problem.strerror}); check the workspace."
@@ -81,10 +81,10 @@ class RunFolder:
         )
 
     @classmethod
-    def _described(cls, folder: Path, drawing: str) -> "RunFolder":
+    def _described(cls, folder: Path, drawing: str, sweep: str) -> "RunFolder":
         """Write the first run.json of a folder; one that cannot hold even that is taken away again."""
         mark = own_process()
-        record = RunRecord(folder.name, drawing, created=layout.now(), pid=os.getpid(), process=mark)
+        record = RunRecord(folder.name, drawing, created=layout.now(), pid=os.getpid(), process=mark, sweep=sweep)
         made = cls(folder, record)
         try:
             made.write_text(layout.RUN, record.to_text())

@@ -14,6 +14,7 @@ from starlette.requests import HTTPConnection
 
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.exports import Exports
+from inkcap.studio.carrying import Changes
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
@@ -21,6 +22,7 @@ from inkcap.studio.run_list import RunList
 from inkcap.studio.sketches import Sketches
 from inkcap.studio.store import Row, Store
 from inkcap.studio.summaries import Summaries
+from inkcap.studio.trainers import Earlier
 from inkcap.studio.workspace import find_drawings
 
 WATCH_EVERY = 0.5
@@ -45,8 +47,13 @@ class Hub:
         self.summaries = Summaries(workspace, self.store)
         self.sketches = Sketches()
         self.runs = RunList(workspace, self.store)
+        self.changes = Changes()
+        self.earlier = Earlier(self.store.folder, self.runs.folder, self.store)
+        self.earlier.look()
         self.helper = Helper()
         self.exports = Exports(self.store.folder)
+        self.inspector = Helper()
+        """Looks into runs, so that code and previews never wait for it."""
         self.data_sets: list[dict[str, Any]] | None = None
         """The sets that can be trained on, once the helper has listed them."""
         self._live: dict[str, Live] = {}
@@ -69,6 +76,7 @@ class Hub:
             await live.stop()
         self._live.clear()
         await self.helper.stop()
+        await self.inspector.stop()
         self.close()
 
     def row(self, id: str) -> Row:

@@ -17,15 +17,6 @@ GREEK = {
     "σ": "sigma", "τ": "tau", "Φ": "Phi", "Δ": "Delta", "η": "eta",
 }  # fmt: skip
 FUNCTIONS = {"max", "min", "ln", "tanh", "exp"}
-SLOPES = {
-    "identical": "1",
-    "relu": "[U > 0]",
-    "sigmoid": r"Y \circ (1 - Y)",
-    "step": "0",
-    "silu": r"\sigma(U) + Y \circ (1 - \sigma(U))",
-    "softplus": r"\sigma(\beta U)",
-}
-"""The derivative of a function where it is short to write."""
 MARKS = {"×": r"\times", "∗": r"\ast", "·": r"\cdot", "→": "", "◁": ""}
 
 
@@ -93,7 +84,7 @@ def _capsule(report: Report, capsule: CheckedCapsule) -> Mathematics:
     worn = "".join(
         rf"\quad\text{{with {part.record.title}: }} {translate(part.record.formula)}" for part in capsule.parts
     )
-    slope = SLOPES.get(capsule.symbol, rf"\operatorname{{{_escaped(capsule.symbol)}}}'(U)")
+    slope = _slope(capsule)
     if len(leaving) != 1:
         # An output has nothing behind it: its error is the distance from the target.
         back = rf"\left({back or name('Y', id) + ' - T'}\right)"
@@ -102,9 +93,19 @@ def _capsule(report: Report, capsule: CheckedCapsule) -> Mathematics:
     return Mathematics(
         U=rf"{name('U', id)} = {total or '0'}{bias}{others}",
         Y=translate(capsule.record.formula) + worn,
-        delta=rf"{name('δ', id)} = {slope} \circ {back}".replace("1 \\circ ", "").replace("δ", r"\delta"),
+        delta=rf"{name('δ', id)} = {slope}{back}".replace("δ", r"\delta"),
         update=update.replace("δ", r"\delta") if capsule.bias else "",
     )
+
+
+def _slope(capsule: CheckedCapsule) -> str:
+    """Write what the δ of a capsule's output is multiplied by."""
+    written = capsule.record.derivative
+    if written == "1":
+        return ""
+    shown = translate(written) if written else rf"\operatorname{{{_escaped(capsule.symbol)}}}'(U)"
+    # A sum binds less than the product that it stands in.
+    return rf"\left({shown}\right) \circ " if " + " in written else rf"{shown} \circ "
 
 
 def _backwards(connection: CheckedConnection) -> str:

@@ -19,19 +19,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from inkcap.recipes import MetricRecord, RunFolder, RunFolderError, layout
+from inkcap.recipes.checkpoints import list_checkpoints
 from inkcap.recipes.runfolder import KILLED
+from inkcap.recipes.steering import GOING
 from inkcap.studio.curves import Curves, Series, last_records
 from inkcap.studio.run_models import Drawn, RunRow
 from inkcap.studio.run_notes import NOTES, read_notes
 from inkcap.studio.store import Store
 
-GOING = ("created", "running")
 BEST_PATIENCE = 0.03
 """Seconds that a list reads in the logs of runs without a summary, to find their best values."""
 DRAW_PATIENCE = 0.2
 """Seconds that are read in logs for one answer with curves."""
-RESUMES = "resumes.json"
-"""A run that has this file was taken up again: its age says nothing about its speed."""
 LOOKS = 30
 MOST_BYTES = 2**20
 """Larger is no file of a run that the list reads."""
@@ -53,6 +52,7 @@ class _Known:
     summary: Mapping[str, Any] = field(default_factory=dict[str, Any])
     stamps: tuple[Stamp, Stamp] = (None, None)
     notes: tuple[Stamp, str, list[str]] = (None, "", [])
+    resumes: tuple[Stamp, list[dict[str, Any]]] = (None, [])
     log: tuple[Stamp, MetricRecord | None, MetricRecord | None] = (None, None, None)
     looks: deque[tuple[float, int]] = field(default_factory=lambda: deque[tuple[float, int]](maxlen=LOOKS))
     """When the log had reached which step, of a run that goes on."""
@@ -124,6 +124,9 @@ class RunList:
         stamp = _stamp(path + NOTES)
         if stamp != known.notes[0]:
             known.notes = (stamp, *read_notes(Path(path)))
+        stamp = _stamp(path + layout.RESUMES)
+        if stamp != known.resumes[0]:
+            known.resumes = (stamp, _objects(_object(path + layout.RESUMES).get("resumes")))
         told = _damaged(name, known) if known.run is None else self._told(known, known.run, path, deadline)
         _, note, tags = known.notes
         return RunRow(id=run_id(name), name=name, drawing=drawing, note=note, tags=tags, **told)
@@ -148,13 +151,19 @@ class RunList:
         common: dict[str, Any] = {
             "drawn": record.drawing,
             "data": _data_of(known.recipe),
-            "state": record.state,
-            "reason": record.reason,
+            "state": record.standing,
+            "reason": record.reason if record.standing != layout.PAUSED else "",
             "created": record.created,
             "finished": record.finished,
+            "sweep": record.sweep,
             "epochs": epochs,
             "throughput": None,
             "left": None,
+            "rate": None,
+            "checkpoint": None,
+            "hint": "",
+            "resumed": len(known.resumes[1]),
+            "inexact": _inexact(known.resumes[1]),
         }
         # A summary of a run that was taken up again is an old one.
         if record.state in layout.ENDED and record.reason != KILLED and summary:
@@ -187,11 +196,10 @@ class RunList:
         monitor = _monitor(known.recipe.get("monitor"), values)
         best = self.curves.read(log, deadline)[0].best(monitor, monitor.endswith("accuracy")) if epoch else None
         alive = run.record.state in GOING
-        speed = self._speed(known, path, written, step) if alive else None
-        begun = _time(run.record.created)
-        until = time.time() if alive else written
+        speed = self._speed(known, written, step) if alive else None
+        (before, begun), until = _begun(run, known.resumes[1]), (time.time() if alive else written)
         return {
-            "seconds": max(until - begun, 0.0) if begun else None,
+            "seconds": before + max(until - begun, 0.0) if begun else None,
             "epoch": done,
             "step": step,
             "share": _share(step, epochs * each),
@@ -201,9 +209,12 @@ class RunList:
             "best_value": best[1] if best else None,
             "throughput": speed * batch if speed else None,
             "left": max(epochs * each - step, 0.0) / speed if speed and each else None,
+            "rate": _number(last.values.get("rate")) if last and alive else None,
+            "checkpoint": None if alive else _checkpoint(run),
+            "hint": "" if alive else _hint(path),
         }
 
-    def _speed(self, known: _Known, path: str, written: float, step: int) -> float | None:
+    def _speed(self, known: _Known, written: float, step: int) -> float | None:
         """Give the steps a second: between the looks of the last while, or since the run began to train."""
         looks = known.looks
         if looks and step < looks[-1][1]:
@@ -213,11 +224,12 @@ class RunList:
         (first, start), (last, end) = looks[0], looks[-1]
         if last - first >= 1.0:
             return (end - start) / (last - first)
-        # The run's file was written for the last time just before its first step.
+        # The run's file was written for the last time just before its first step, also when it went on.
         begun = known.stamps[0]
-        if begun is None or not step or os.path.exists(path + RESUMES):
+        done = step - (_whole(known.resumes[1][-1].get("step")) if known.resumes[1] else 0)
+        if begun is None or done <= 0:
             return None
-        return step / max(written - begun[0] / 1e9, 1e-3)
+        return done / max(written - begun[0] / 1e9, 1e-3)
 
 
 def _stamp(path: str) -> Stamp:
@@ -260,7 +272,40 @@ def _damaged(name: str, known: _Known) -> dict[str, Any]:
         **{"drawn": name, "data": _data_of(known.recipe), "state": "damaged", "reason": known.problem},
         **{"created": "", "finished": "", "seconds": None, "epoch": 0, "epochs": 0, "step": 0, "share": 0.0},
         **{"values": {}, "monitor": "", "best_epoch": 0, "best_value": None, "throughput": None, "left": None},
+        **{"rate": None, "resumed": 0, "inexact": "", "checkpoint": None, "hint": "", "sweep": ""},
     }
+
+
+def _inexact(resumes: list[dict[str, Any]]) -> str:
+    """Say why the bits are not those of a run that was never stopped: what was inexact once stays so."""
+    reasons = [reason for entry in resumes if entry.get("exact") is False for reason in _texts(entry.get("reasons"))]
+    return "; ".join(dict.fromkeys(reasons))
+
+
+def _checkpoint(run: RunFolder) -> int:
+    """Give the step of the newest checkpoint by its name, 0 where there is none; resuming looks whether it is whole."""
+    newest = next(iter(list_checkpoints(run.path / layout.CHECKPOINTS)), None)
+    return int(newest.name.partition("-")[0]) if newest is not None else 0
+
+
+def _hint(path: str) -> str:
+    """Say that memory was short while the run was killed; whether that was the reason nobody can tell."""
+    ended = _whole(_object(path + layout.SHORT).get("ended"))
+    if not ended:
+        return ""
+    those = "a process" if ended == 1 else f"{ended} processes"
+    return (
+        f"While it ran, the machine ended {those} for lack of memory; it may have been this one. "
+        "A smaller batch, or fewer neurons, need less."
+    )
+
+
+def _begun(run: RunFolder, resumes: list[dict[str, Any]]) -> tuple[float, float]:
+    """Give the seconds that earlier processes have spent on a run, and when the last one began."""
+    if not resumes:
+        return 0.0, _time(run.record.created)
+    last = resumes[-1]
+    return _number(last.get("seconds")) or 0.0, _time(str(last.get("when", "")))
 
 
 def _data_of(recipe: Mapping[str, Any]) -> str:
@@ -289,6 +334,15 @@ def _number(value: object) -> float | None:
 def _numbers(values: object) -> dict[str, float | None]:
     found = cast("dict[str, object]", values) if isinstance(values, dict) else {}
     return {name: _number(value) for name, value in found.items()}
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    found = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int:

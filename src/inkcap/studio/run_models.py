@@ -15,6 +15,30 @@ class TrainRequest(Asked):
 
     data: str | Json
     recipe: Json = Field(default_factory=dict[str, Any])
+    tensorboard: bool = False
+    """Whether event files for TensorBoard are written into the run's folder."""
+    mlflow: bool = False
+    """Whether it is logged by MLflow, too: where its usual variable says, or into the workspace."""
+
+
+class ResumeRequest(Asked):
+    """Go on with a run, for so many epochs in all."""
+
+    epochs: int | None = Field(None, ge=1, le=1_000_000)
+
+
+class MemoryNeeds(Told):
+    """What a training is estimated to need, in bytes, and what there is."""
+
+    total: int
+    weights: int
+    optimiser: int
+    activations: int
+    available: int | None
+    sizes: str
+    """The same in words."""
+    warning: str
+    """That it may not fit, and what helps; empty where it does."""
 
 
 class Started(Told):
@@ -34,7 +58,7 @@ class RunRow(Told):
     """What the drawing was called."""
     data: str
     state: str
-    """As in run.json, or "damaged"."""
+    """As in run.json, or "paused" or "damaged"."""
     reason: str
     created: str
     finished: str
@@ -53,16 +77,46 @@ class RunRow(Told):
     """Samples a second of one that goes on."""
     left: float | None
     """Seconds that one that goes on will take, by its speed so far."""
+    rate: float | None
+    """The learning rate of the last steps."""
+    resumed: int
+    """How often it was gone on with."""
+    inexact: str
+    """Why its bits are not those of a run that was never stopped; empty where they are."""
+    hint: str
+    """What may have ended one that was killed, as far as that is known."""
+    checkpoint: int | None
+    """The step from which one that was killed goes on, 0 for the start; what came after it is trained again."""
     note: str
     tags: list[str]
+    sweep: str
+    """The trial that it is of, SWEEP/NUMBER; empty for a run of its own."""
 
 
 class RunDetail(RunRow):
     """A run with its curves, thinned out to so many points as were asked for."""
 
     recipe: Json
+    changed: bool
+    """Whether the drawing that it was started from has been changed since, in what a training depends on."""
     summary: Json | None
     series: dict[str, list[tuple[float, float]]]
+
+
+class Carried(Told):
+    """What a run's drawing, as it is now, takes over from the run when training goes on with it."""
+
+    drawing: str
+    taken: list[str]
+    left: dict[str, str]
+    """Weights that are not taken over, and why."""
+    remembered: list[str]
+    """Weights of which the optimiser goes on remembering what it did."""
+    forgotten: str
+    """Why it remembers nothing, where that is so."""
+    renamed: dict[str, str]
+    recipe: Json
+    """The recipe to train by."""
 
 
 class Drawn(Told):

@@ -1,81 +1,126 @@
-"""Runs: each is a process of its own, `inkcap train`, that outlives the studio, which reads what it writes."""
+"""Trainings as the studio starts them and goes on with them: by the very commands that a person would give."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-import signal
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from inkcap.drawing import SUFFIX, Drawing
-from inkcap.recipes import RunFolder
+from inkcap.network import Network, as_plain
+from inkcap.recipes import RunFolder, RunFolderError
+from inkcap.recipes.steering import GOING
 from inkcap.recipes.text import FORMAT, VERSION, recipe_from_json, recipe_to_text
-from inkcap.structures.atomic import write_atomic
 from inkcap.structures.errors import InkcapError
+from inkcap.studio import trainers
 from inkcap.studio.hub import Hub
 from inkcap.studio.run_list import run_id
+from inkcap.studio.run_models import TrainRequest
 from inkcap.studio.workspace import safe_stem
 
 PATIENCE = 90.0
 """Seconds that a training may take to load its data and begin; what goes wrong until then is told at once."""
-LONGEST_ERROR = 2_000
+POLL = 0.1
 
 
 class TrainingError(InkcapError):
     """A training that could not be started, in its own words."""
 
 
-async def start(hub: Hub, id: str, drawing: Drawing, data: str | dict[str, Any], recipe: dict[str, Any]) -> str:
+USUAL: dict[str, Any] = {"signals": True}
+"""What a recipe says in the studio unless a person says otherwise: here a training is to be seen."""
+
+
+def as_usual(recipe: dict[str, Any], network: Network) -> dict[str, Any]:
+    """Complete a recipe by what is usual in the studio; neurons in columns give no signals."""
+    return recipe if as_plain(network).plain is not None else {**USUAL, **recipe}
+
+
+async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str:
     """Start to train, and give the run's id once its folder is there."""
-    spec = {"name": data} if isinstance(data, str) else data
+    spec = {"name": asked.data} if isinstance(asked.data, str) else asked.data
     # A recipe that exists is a possible one: whatever is wrong with it is told here, before anything starts.
-    chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **recipe, "data": spec}, "recipe")
-    folder = hub.store.folder / "trainings" / secrets.token_hex(8)
-    folder.mkdir(parents=True)
-    drawn = folder / f"{safe_stem(drawing.name)}{SUFFIX}"
-    write_atomic(drawn, drawing.to_text())
-    write_atomic(folder / "recipe.json", recipe_to_text(chosen))
-    process = await asyncio.to_thread(_spawn, folder, drawn, hub.workspace)
-    found = await _begun(hub, process, folder)
-    hub.store.note_run(found, id)
-    return run_id(found)
-
-
-def _spawn(folder: Path, drawn: Path, workspace: Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-    command = [sys.executable, "-m", "inkcap", "train", str(drawn), "--recipe", str(folder / "recipe.json")]
-    with open(folder / "out.txt", "wb") as out, open(folder / "errors.txt", "wb") as errors:
-        # In a session of its own: neither Ctrl-C in the studio's terminal nor the studio's end reaches it.
-        return subprocess.Popen(  # noqa: S603
-            [*command, "--workspace", str(workspace), "--json"],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=errors,
-            env=environment,
-            cwd=workspace,
-            start_new_session=True,
-        )
-
-
-async def _begun(hub: Hub, process: subprocess.Popen[bytes], folder: Path) -> str:
-    """Wait for the run's folder; a process that ends without one has said why."""
+    chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **asked.recipe, "data": spec}, "recipe")
+    drawn = f"{safe_stem(drawing.name)}{SUFFIX}"
+    watchers = ["--tensorboard"] if asked.tensorboard else []
+    if asked.mlflow:
+        watchers += ["--mlflow", os.environ.get("MLFLOW_TRACKING_URI") or str(hub.workspace / "mlruns")]
+    trainer = await asyncio.to_thread(
+        trainers.spawn,
+        hub.store.folder,
+        hub.workspace,
+        id,
+        {drawn: drawing.to_text(), "recipe.json": recipe_to_text(chosen)},
+        lambda folder: ["train", str(folder / drawn), "--recipe", str(folder / "recipe.json"), *watchers],
+    )
     known: set[str] = set()
-    for _ in range(int(PATIENCE / 0.1)):
-        ended = process.poll() is not None
-        for run in await asyncio.to_thread(lambda: _new_runs(hub.workspace, known)):
-            if run.record.pid == process.pid:
-                # Its end must be asked after, or it stays in the list of processes.
-                asyncio.get_running_loop().run_in_executor(None, process.wait)
-                return run.id
-        if ended:
-            text = (folder / "errors.txt").read_text(encoding="utf-8", errors="replace").strip()
-            raise TrainingError(text[-LONGEST_ERROR:].removeprefix("inkcap: ") or "the training ended without a word")
-        await asyncio.sleep(0.1)
-    raise TrainingError(f"the training has not begun after {PATIENCE:.0f} seconds; it goes on, look at the runs later")
+
+    def look() -> str | None:
+        new = _new_runs(hub.workspace, known)
+        return next((run.id for run in new if run.record.pid == trainer.process.pid), None)
+
+    def begun(name: str) -> None:
+        hub.store.note_run(name, id)
+
+    return run_id(await begin(trainer, look, begun, hub.runs.folder))
+
+
+async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:
+    """Go on with a run that has ended, for so many epochs in all where they are given."""
+    record = run.record
+    if record.state in GOING:
+        raise TrainingError(f"{run.id}: the run is {record.state} in the process {record.pid}; pause or stop it first.")
+    if record.state == "finished" and epochs is None:
+        raise TrainingError(f"{run.id}: the run is finished ({record.reason}); say how many epochs more it is to have.")
+    more = [] if epochs is None else ["--epochs", str(epochs)]
+    trainer = await asyncio.to_thread(
+        trainers.spawn, hub.store.folder, hub.workspace, "", {}, lambda _: ["resume", run.id, *more]
+    )
+
+    def look() -> str | None:
+        try:
+            return run.id if RunFolder.open(run.path).record.pid == trainer.process.pid else None
+        except RunFolderError:
+            return None
+
+    await begin(trainer, look, lambda _: None, hub.runs.folder)
+
+
+async def begin(
+    trainer: trainers.Trainer,
+    look: Callable[[], str | None],
+    begun: Callable[[str], None],
+    runs: Path | None = None,
+    what: str = "training",
+) -> str:
+    """Wait until a training has its run among the runs, or a sweep its record.
+
+    Where that takes long it is followed on, though nobody waits any more.
+    """
+
+    async def follow() -> str:
+        while True:
+            ended = trainer.ended
+            if (found := await asyncio.to_thread(look)) is not None:
+                begun(found)
+                trainer.await_end(None if runs is None else runs / found)
+                return found
+            if ended:
+                complaint = await asyncio.to_thread(trainer.complaint)
+                trainer.await_end(None)
+                raise TrainingError(complaint or f"the {what} ended without a word")
+            await asyncio.sleep(POLL)
+
+    following = asyncio.create_task(follow())
+    # Whoever has gone away meanwhile need not hear what went wrong.
+    following.add_done_callback(lambda task: task.cancelled() or task.exception())
+    try:
+        return await asyncio.wait_for(asyncio.shield(following), PATIENCE)
+    except TimeoutError:
+        words = f"the {what} has not begun after {PATIENCE:.0f} seconds; it goes on, look for it later"
+        raise TrainingError(words) from None
 
 
 def _new_runs(workspace: Path, known: set[str]) -> list[RunFolder]:
@@ -89,13 +134,3 @@ def _new_runs(workspace: Path, known: set[str]) -> list[RunFolder]:
             continue
         known.add(name)
     return found
-
-
-def stop(run: RunFolder) -> None:
-    """Ask a run to stop, as Ctrl-C does: what it has learnt is kept."""
-    if run.record.state not in ("created", "running"):
-        raise TrainingError(f"the run {run.id} is {run.record.state} already")
-    try:
-        os.kill(run.record.pid, signal.SIGINT if os.name == "posix" else signal.SIGTERM)
-    except OSError as error:
-        raise TrainingError(f"the run {run.id} could not be stopped: {error.strerror}") from None

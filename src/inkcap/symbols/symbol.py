@@ -82,11 +82,7 @@ def keep_shape(front: PartialShape, attributes: Attributes) -> PartialShape:
 @final
 @dataclass(frozen=True)
 class CapsuleSymbol:
-    """A capsule symbol: Y = cap(U¹, …, Uᵖ; θ), one function with a face for every rank.
-
-    With the one summing port that every symbol has unless it declares others, and without parameters θ, it is the
-    paper's Y = cap(U).
-    """
+    """A capsule symbol: Y = cap(U¹, …, Uᵖ; θ), with a face for every rank; the paper's is Y = cap(U)."""
 
     id: str
     title: str
@@ -97,6 +93,8 @@ class CapsuleSymbol:
     forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
+    derivative: str = ""
+    """What the function's δ is multiplied by, element by element, where that is short to write."""
     own_attributes: tuple[Attribute, ...] = ()
     version: int = 1
     is_data: bool = False

@@ -14,17 +14,20 @@ from inkcap.training.stopping import StopRequest
 
 if TYPE_CHECKING:
     from inkcap.training.evaluation import ClassReport, Evaluation, evaluate
+    from inkcap.training.inspection import Inspection
     from inkcap.training.opened import OpenedRun, open_run
     from inkcap.training.prediction import OutputPrediction, Prediction, predict
     from inkcap.training.resuming import resume
     from inkcap.training.running import RunResult
     from inkcap.training.runs import train
+    from inkcap.training.watchers import Watching
     from inkcap.training.weights import Borrowed
 
 _LATER = {
     "Borrowed": "weights",
     "ClassReport": "evaluation",
     "Evaluation": "evaluation",
+    "Inspection": "inspection",
     "OpenedRun": "opened",
     "OutputPrediction": "prediction",
     "Prediction": "prediction",
@@ -34,6 +37,7 @@ _LATER = {
     "predict": "prediction",
     "resume": "resuming",
     "train": "runs",
+    "Watching": "watchers",
 }
 
 __all__ = [
@@ -42,6 +46,7 @@ __all__ = [
     "EndEvent",
     "EpochEvent",
     "Evaluation",
+    "Inspection",
     "Listener",
     "OpenedRun",
     "OutputPrediction",
@@ -53,6 +58,7 @@ __all__ = [
     "StepEvent",
     "StopRequest",
     "TrainingError",
+    "Watching",
     "evaluate",
     "open_run",
     "predict",

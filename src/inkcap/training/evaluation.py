@@ -119,14 +119,19 @@ def _choose(opened: OpenedRun, dataset: Dataset, part: Part, own: bool) -> tuple
     if not own or not opened.recipe.validation:
         which = "the run kept no samples for validation" if own else "other data have no validation part"
         raise TrainingError(f"{opened.run.id}: {which}; measure all samples or the test set.")
-    held_out = split(dataset, opened.recipe.validation, opened.recipe.seed)[1]
+    return dataset.subset(own_split(opened, dataset)[1]), "validation"
+
+
+def own_split(opened: OpenedRun, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the samples of a run's own data that it was trained on, and those that it kept for validation."""
+    train, held_out = split(dataset, opened.recipe.validation, opened.recipe.seed)
     same_data = dataset.manifest.get("sha256") == opened.manifest.get("sha256")
     if not same_data or split_digest(held_out) != opened.split_sha256:
         raise TrainingError(
             f"{dataset.name} has changed since {opened.run.id} was trained, so its validation part cannot be told "
             "apart any more; measure all samples, or train again."
         )
-    return dataset.subset(held_out), "validation"
+    return train, held_out
 
 
 @torch.no_grad()
@@ -139,11 +144,12 @@ def _reports(opened: OpenedRun, batches: Batches) -> dict[str, ClassReport]:
         for output, value, target in zip(opened.facts.outputs, values, targets, strict=True):
             if output.name in counts:
                 value = value.reshape(len(value), *output.shape)
-                _count(counts[output.name], value, target, opened.targets[output.name], kinds[output.name])
+                count_classes(counts[output.name], value, target, opened.targets[output.name], kinds[output.name])
     return {name: ClassReport(opened.classes[name], matrix) for name, matrix in counts.items()}
 
 
-def _count(matrix: NDArray[np.int64], value: Tensor, target: Tensor, kind: str, loss: str) -> None:
+def count_classes(matrix: NDArray[np.int64], value: Tensor, target: Tensor, kind: str, loss: str) -> None:
+    """Count a batch of answers into a confusion matrix."""
     if kind == "bits":
         right = (target > 0.5).long().reshape(-1)
         said = (value > (0.0 if loss == "binary-cross-entropy" else 0.5)).long().reshape(-1)

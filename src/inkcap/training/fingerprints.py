@@ -14,8 +14,8 @@ _NO_MATTER = ("platform", "safetensors")
 _OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of waiting threads, and of their number, which a run pins itself."""
 
-_AROUND_THE_STEPS = ("epochs", "checkpoint", "threads", "workers")
-"""What a recipe says of how many steps there are, how often they are saved and who computes them, not of a step."""
+_AROUND_THE_STEPS = ("epochs", "checkpoint", "threads", "workers", "init_memory", "init_renamed")
+"""What a recipe says of the first weights, of how many steps there are and who computes them, not of a step."""
 
 
 def fingerprint(plan: Plan, environment: Mapping[str, object]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from inkcap.drawing import Drawing
-from inkcap.engine import build, initialise, load_weights, weights_of
+from inkcap.engine import build, initialise, load_weights
 from inkcap.network import Network, Report, as_plain, check
 from inkcap.recipes import Recipe, RecipeError, complete_pace, find_run, monitored
+from inkcap.training.borrowing import Memory, borrow, learning_names
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
 from inkcap.training.environment import choose_device
@@ -21,7 +22,8 @@ from inkcap.training.faults import explainer
 from inkcap.training.gradients import by_universal
 from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.material import Material, gather, make_batches, target_scales
-from inkcap.training.memory import Needs, estimate
+from inkcap.training.memory import estimate
+from inkcap.training.needs import Needs
 from inkcap.training.optimisers import NARROW
 from inkcap.training.pretraining import Layer, find_stack
 from inkcap.training.scores import make_scores
@@ -29,7 +31,8 @@ from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
 from inkcap.training.snapshots import Snapshot, frozen_of
 from inkcap.training.stopping import StopRequest
-from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
+from inkcap.training.watchers import Watching
+from inkcap.training.weights import Borrowed, freeze, put_back
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,15 @@ class Job:
     learning: list[torch.nn.Parameter]
     frozen_buffers: Mapping[str, Tensor]
     borrowed: Borrowed
+    memory: Memory
+    """What the optimiser of the run that it starts from remembers."""
     threads: int
     listener: Listener
     stop: StopRequest
     start: Start
     needs: Needs
     notes: tuple[str, ...]
+    watching: Watching = field(default_factory=Watching)
 
     @property
     def recipe(self) -> Recipe:
@@ -109,7 +115,7 @@ def make_job(plan: Plan, threads: int, listener: Listener | None, stop: StopRequ
     """Build the module with its first weights; those of a run that goes on are put in later."""
     start = start or Start()
     goes_on = start.snapshot is not None
-    module, borrowed = _built(plan, goes_on)
+    module, memory, borrowed = _built(plan, goes_on)
     learning, buffers = freeze(module, _weight_paths(module), plan.recipe.freeze)
     module.to(plan.device)
     notes = plan.material.notes
@@ -124,7 +130,8 @@ def make_job(plan: Plan, threads: int, listener: Listener | None, stop: StopRequ
         module=module,
         learning=learning,
         frozen_buffers={path: value.to(plan.device) for path, value in buffers.items()},
-        borrowed=start.borrowed if goes_on else borrowed,
+        borrowed=start.borrowed if goes_on else borrowed.remembering(learning_names(module, learning)),
+        memory=memory,
         threads=threads,
         listener=listener or Listener(),
         stop=stop,
@@ -155,17 +162,16 @@ def _weight_paths(module: torch.nn.Module) -> dict[str, str]:
     return dict(names)
 
 
-def _built(plan: Plan, goes_on: bool) -> tuple[torch.nn.Module, Borrowed]:
+def _built(plan: Plan, goes_on: bool) -> tuple[torch.nn.Module, Memory, Borrowed]:
     """Build and initialise the module, and take over what another run has learnt."""
     recipe = plan.recipe
     module = build(plan.network, dict(wanted_returns(plan.facts, recipe)))
     initialise(module, plan.network, recipe.seed)
     if recipe.init_from is None or goes_on:
-        return module, Borrowed()
-    other = find_run(plan.workspace, recipe.init_from)
-    taken, borrowed = fitting(weights_of(module), read_weights(other.weights_file("best")), other.id)
+        return module, Memory(), Borrowed()
+    taken, memory, borrowed = borrow(module, recipe, find_run(plan.workspace, recipe.init_from))
     load_weights(module, taken, strict=False)
-    return module, borrowed
+    return module, memory, borrowed
 
 
 class _SilentKeeper:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +12,15 @@ from torch import Tensor
 
 from inkcap.engine import weights_of
 from inkcap.recipes import MetricWriter, RunFolder, RunFolderError, layout, signal_values
+from inkcap.recipes.frames import drop_frames_after
 from inkcap.recipes.metrics import MetricKind
 from inkcap.training.events import Listener
+from inkcap.training.frames import keep_weights
 from inkcap.training.session import Outcome
 from inkcap.training.signals import SignalWatch
 from inkcap.training.stopping import StopRequest
 from inkcap.training.waiting import wait_for_room
+from inkcap.training.watchers.beside import Beside, Line
 from inkcap.training.weights import save_weights
 
 _BEST_EVERY = 10.0
@@ -37,6 +40,8 @@ class FolderKeeper:
     watch: SignalWatch | None = None
     best: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    start_watchers: Callable[[Mapping[str, int]], list[Beside]] = lambda _: []
+    """Gives those who hear each line, too, told how many lines of each log there are already."""
     _saved: float = field(default=-math.inf, init=False)
     _signals: MetricWriter | None = field(default=None, init=False)
 
@@ -44,8 +49,11 @@ class FolderKeeper:
         self.log = self._open(layout.METRICS)
         if self.watch is not None:
             self._signals = self._open(layout.SIGNALS)
-            if not self._signals.count:
-                self._look(0, 0)
+            # One that goes on has the frames of later epochs still before it.
+            drop_frames_after(self.folder.path, self._signals.count - 1)
+        self.watchers = self.start_watchers(self.marks())
+        if self._signals is not None and not self._signals.count:
+            self._look(0, 0)
 
     def _open(self, name: str) -> MetricWriter:
         return MetricWriter(self.folder.path / name, keep=self.counts.get(name, 0))
@@ -57,11 +65,16 @@ class FolderKeeper:
             log.write(kind, epoch, step, values)
 
         wait_for_room(write, f"{self.folder.id}/{log.path.name}", self.folder.path, self.listener, self.stop)
+        for watcher in self.watchers:
+            watcher.tell(Line(log.path.name, log.count, kind, epoch, step, values))
 
     def _look(self, epoch: int, step: int) -> None:
-        """Write the signals of the capsules, if they are watched."""
+        """Write the signals of the capsules, and the weights as a frame, if they are watched."""
         if self.watch is not None and self._signals is not None:
-            self._write(self._signals, "epoch", epoch, step, signal_values(self.watch.measure()))
+            self._write(self._signals, "epoch", epoch, step, signal_values(self.watch.measure(epoch)))
+            # Frames are to be looked at: a run never waits for one, whatever the disk says.
+            with suppress(OSError, RunFolderError):
+                keep_weights(self.folder.path, epoch, weights_of(self.module))
 
     def marks(self) -> dict[str, int]:
         """Give the number of lines of each log."""

@@ -35,14 +35,14 @@ def go_on(session: Session) -> Outcome:
     saver = course.saver
     while not (over := _over(session)):
         epoch, begun = session.epoch, time.monotonic()
+        if course.stop.pauses(outcome.epochs, course.recipe.epochs):
+            return _interrupted(session)
         course.module.train()
         _run_epoch(session)
         course.settle()
         found = None if course.stop.wanted else _after_epoch(session)
         if found is None:
-            outcome.interrupted, outcome.reason = True, course.stop.reason
-            saver.at_end(session)
-            return outcome
+            return _interrupted(session)
         value = found["val_" + course.monitor] if course.validation is not None else found["loss"]
         better = value > outcome.best_value if session.mode == "max" else value < outcome.best_value
         best = outcome.best_epoch == 0 or better
@@ -58,6 +58,13 @@ def go_on(session: Session) -> Outcome:
     outcome.reason = over
     saver.at_end(session)
     return outcome
+
+
+def _interrupted(session: Session) -> Outcome:
+    """End where the session stands; it can be gone on with."""
+    session.outcome.interrupted, session.outcome.reason = True, session.course.stop.reason
+    session.course.saver.at_end(session)
+    return session.outcome
 
 
 def _over(session: Session) -> str:
@@ -93,6 +100,8 @@ def _run_epoch(session: Session) -> None:
     pending, stride, step = pulse.pending, pulse.stride, outcome.steps
     before, clock = step - session.batches, time.monotonic
     order = course.order(epoch)
+    watch = course.watch
+    last = before + course.training.steps if watch is not None else -1
     for inputs, targets in course.training.shuffled(order, epoch, session.batches):
         schedule.before_step(step)
         loss = backpropagate(inputs, targets)
@@ -101,8 +110,12 @@ def _run_epoch(session: Session) -> None:
             _fail(session, order, step + 1, loss.item(), (inputs, targets))
         if clip:
             torch.nn.utils.clip_grad_norm_(parameters, clip)
+        if watch is not None and step + 1 == last:
+            watch.before_last_step()
         optimiser.step()
         step += 1
+        if watch is not None and step == last:
+            watch.after_last_step()
         pending.append(loss)
         if len(pending) >= stride:
             outcome.steps = step

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.recipes import DataSpec, Recipe, complete_losses
-from inkcap.recipes.fields import Scalar
 from inkcap.symbols import CAPSULES
 from inkcap.training.batches import Batches, Finish
 from inkcap.training.data import (
@@ -21,7 +20,7 @@ from inkcap.training.data import (
     Fit,
     Preparation,
     fit_to,
-    load,
+    load_named,
     parse_size,
     split,
     validate,
@@ -84,7 +83,7 @@ def load_for(
     spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
 ) -> tuple[Dataset, Feed, list[str]]:
     """Load and check data, with the names of the network where the data's own do not match, and what is fed."""
-    dataset = load(spec.name, _as_text(spec.options), folder, progress=progress, resize=spec.resize)
+    dataset = load_named(spec, folder, progress)
     notes = validate(dataset)
     dataset, said = spread(dataset, facts)
     feed = find_feed(spec.feed, dataset, facts)
@@ -231,12 +230,6 @@ def _normalisation(spec: DataSpec, facts: NetworkFacts) -> str:
             f"data.normalise: the input {whole[0]!r} takes whole numbers, which {spec.normalise} spoils; give none."
         )
     return "none" if whole else spec.normalise
-
-
-def _as_text(options: Mapping[str, Scalar]) -> dict[str, str]:
-    return {
-        name: ("yes" if value else "no") if isinstance(value, bool) else str(value) for name, value in options.items()
-    }
 
 
 def _renamed(dataset: Dataset, facts: NetworkFacts) -> Dataset:

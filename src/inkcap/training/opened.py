@@ -8,7 +8,7 @@ import torch
 
 from inkcap.drawing import from_text
 from inkcap.engine import build, load_weights
-from inkcap.network import as_plain, check
+from inkcap.network import Network, as_plain, check
 from inkcap.recipes import Recipe, RunFolder, RunFolderError
 from inkcap.recipes.runfolder import WeightsName
 from inkcap.training.data import Fit, Preparation
@@ -26,6 +26,7 @@ class OpenedRun:
 
     run: RunFolder
     recipe: Recipe
+    network: Network
     facts: NetworkFacts
     module: torch.nn.Module
     preparation: Preparation
@@ -47,6 +48,13 @@ def open_run(run: RunFolder | Path | str, weights: WeightsName = "best", logits:
         raise TrainingError(f"weights: there are no {weights!r} weights; give best or last.")
     folder = run if isinstance(run, RunFolder) else RunFolder.open(run)
     file = folder.weights_file(weights)
+    opened = open_untrained(folder, logits)
+    load_weights(opened.module, read_weights(file))
+    return opened
+
+
+def open_untrained(folder: RunFolder, logits: bool = False) -> OpenedRun:
+    """Open a run without its weights; those of any epoch can be loaded into the module."""
     recipe = folder.recipe()
     network = as_plain(check(from_text(folder.drawing_text())).network)
     facts = facts_of(network)
@@ -59,11 +67,11 @@ def open_run(run: RunFolder | Path | str, weights: WeightsName = "best", logits:
         )
     stored = read_stored(folder, facts)
     module = build(network, dict(wanted_returns(facts, recipe)) if logits else None)
-    load_weights(module, read_weights(file))
     module.eval()
     return OpenedRun(
         run=folder,
         recipe=recipe,
+        network=network,
         facts=facts,
         module=module,
         preparation=stored.preparation,

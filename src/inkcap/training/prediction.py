@@ -75,7 +75,7 @@ def predict(
     A network with one input takes an array (samples first), one with several takes an array for each input by name.
     """
     opened = open_run(run, weights)
-    arrays = _by_input(opened, inputs)
+    arrays = arrays_by_input(opened, inputs)
     samples = len(arrays[0])
     device = choose_device(opened.recipe.device, opened.facts)
     found: list[list[Tensor]] = [[] for _ in opened.facts.outputs]
@@ -95,13 +95,14 @@ def predict(
             for parts, value in zip(found, outputs_of(opened.module(*batch)), strict=True):
                 parts.append(value.cpu())
         outputs = {
-            output.name: _read(opened, place, torch.cat(found[place]))
+            output.name: read_output(opened, place, torch.cat(found[place]))
             for place, output in enumerate(opened.facts.outputs)
         }
     return Prediction(opened.run.id, samples, outputs)
 
 
-def _by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+def arrays_by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+    """Give an array for each input of the network, checked; what is fed with labels gets zeros."""
     names = [capsule.name for capsule in opened.facts.inputs]
     fed = parse_feed(opened.recipe.data.feed)
     asked = [name for name in names if name not in fed]
@@ -164,7 +165,7 @@ def _check_finite(opened: OpenedRun, name: str, values: NDArray[Any]) -> None:
         )
 
 
-def _read(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
+def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
     """Turn an output into probabilities, scores or numbers."""
     output = opened.facts.outputs[place]
     loss = next(spec.kind for spec in opened.recipe.losses if spec.output == output.name)

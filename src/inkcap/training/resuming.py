@@ -1,8 +1,8 @@
 """Going on with a run that was stopped, killed or finished: to the same bits, or with a word on why not."""
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,7 +10,8 @@ from typing import Any, cast
 from inkcap.drawing import from_text
 from inkcap.recipes import Recipe, RunFolder, RunFolderError, find_run, layout, read_log
 from inkcap.recipes.checkpoints import newest_checkpoint, set_aside
-from inkcap.recipes.liveness import own_process
+from inkcap.recipes.liveness import held, own_process
+from inkcap.recipes.steering import take_wish
 from inkcap.recipes.strict import expect_object, parse
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.data.download import Progress
@@ -19,10 +20,12 @@ from inkcap.training.errors import TrainingError
 from inkcap.training.events import Listener
 from inkcap.training.fingerprints import data_digests, differences, fingerprint
 from inkcap.training.jobs import Plan, Start, make_course, make_job, plan_job
+from inkcap.training.memory import telling_of_shortage
 from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
 from inkcap.training.snapshots import Snapshot
 from inkcap.training.stopping import StopRequest, listening_for_signals
+from inkcap.training.watchers import Watching, stored_watching
 from inkcap.training.weights import Borrowed
 
 RESUMES_FORMAT = "inkcap-resumes"
@@ -54,19 +57,22 @@ def resume(
     threads: int | None = None,
     stop: StopRequest | None = None,
     progress: Progress | None = None,
+    watching: Watching | None = None,
 ) -> RunResult:
     """Go on with a run of the workspace from its newest whole checkpoint, or from the start when it has none yet.
 
     The drawing, the recipe and the number of threads are those of the run. On the same machine with the same versions
     the result is, to the bit, that of a run which was never stopped; where that cannot be, the run says why in
     resumes.json, and data that have changed are refused. `epochs` are those of the whole run: a finished one goes on
-    for more of them.
+    for more of them. Whoever watched the run does so again, and those of `watching`, too.
     """
     folder = run if isinstance(run, RunFolder) else find_run(workspace, run)
-    with _held(folder):
+    with held(folder.path, TrainingError(f"{folder.id}: another process goes on with this run already.")):
         # Another process may have gone on with it, and ended, since the folder was opened.
         folder = RunFolder.open(folder.path)
         _check_state(folder)
+        watchers = stored_watching(folder).joined(watching)
+        watchers.check()
         found = _find(folder)
         chosen = _chosen(folder, folder.recipe(), found, epochs, threads)
         plan = plan_job(from_text(folder.drawing_text()), chosen, folder.path.parent.parent, progress)
@@ -75,40 +81,19 @@ def resume(
         with steady(plan.recipe.seed, pinned, plan.device) as used:
             now = fingerprint(plan, describe_environment(plan.device, used))
             reasons = _compare(folder, plan, found, now)
-            job = make_job(plan, used, listener, request, _start(folder, found, chosen))
-            said = _words(found, reasons)
-            job = replace(job, notes=(*job.notes, said, *found.damaged))
-            course = make_course(job)
-            if found.snapshot is None:
-                check_reach(plan.network, job.module, course.loss, course.training)
+            with telling_of_shortage(folder.id, plan.report, plan.recipe):
+                job = make_job(plan, used, listener, request, _start(folder, found, chosen))
+                said = _words(found, reasons)
+                job = replace(job, notes=(*job.notes, said, *found.damaged), watching=watchers)
+                course = make_course(job)
+                if found.snapshot is None:
+                    check_reach(plan.network, job.module, course.loss, course.training)
 
             def claim(folder: RunFolder) -> RunFolder:
                 return _claim(folder, plan.recipe, found, reasons)
 
             with listening_for_signals(request):
                 return run_job(job, course, folder, claim)
-
-
-@contextmanager
-def _held(folder: RunFolder) -> Generator[None]:
-    """Hold a run, so that two processes never go on with the same one; not every platform can."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder.path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TrainingError(f"{folder.id}: another process goes on with this run already.") from None
-        except OSError:
-            # Some network file systems have no locks.
-            pass
-        yield
-    finally:
-        os.close(handle)
 
 
 def _check_state(folder: RunFolder) -> None:
@@ -215,8 +200,7 @@ def _start(folder: RunFolder, found: _Found, recipe: Recipe) -> Start:
     if _stopped_early(folder, recipe):
         progress["waiting_since"] = progress["done_epochs"]
         snapshot = replace(snapshot, progress=progress)
-    given = progress["init_from"]
-    borrowed = Borrowed(given["run"], tuple(given["taken"]), tuple(given["left"].items()))
+    borrowed = Borrowed.from_json(progress["init_from"])
     return Start(snapshot, found.place, borrowed, progress["pretraining"], progress["seconds"], progress["logs"])
 
 
@@ -239,14 +223,18 @@ def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str])
         weights_sha256="",
         best_sha256="",
     )
-    with suppress(FileNotFoundError):
-        (folder.path / layout.SUMMARY).unlink()
+    # A wish that came when the process before was past hearing it.
+    take_wish(folder)
+    for name in (layout.SUMMARY, layout.SHORT):
+        with suppress(FileNotFoundError):
+            (folder.path / name).unlink()
     folder.write_recipe(recipe)
     entry = {
         "when": layout.now(),
         "checkpoint": found.path.name if found.path is not None else "",
         "step": int(found.progress.get("step", 0)),
         "epoch": int(found.progress.get("epoch", 1)),
+        "seconds": float(found.progress.get("seconds", 0.0)),
         "exact": not reasons,
         "reasons": reasons,
         "damaged": list(found.damaged),

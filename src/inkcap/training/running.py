@@ -8,8 +8,10 @@ from typing import Any
 
 from inkcap.drawing import to_text
 from inkcap.engine import named_weights
-from inkcap.recipes import RunFolder, layout
+from inkcap.recipes import RunFolder, layout, recipe_to_json
+from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
+from inkcap.training.borrowing import learning_names, recall
 from inkcap.training.checkpoints import FolderSaver
 from inkcap.training.environment import describe_environment
 from inkcap.training.events import EndEvent, StartEvent
@@ -94,7 +96,8 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
         job.listener.on_end(EndEvent(attempt.state, outcome.reason, outcome.epochs, outcome.best_epoch))
     if attempt.failure is not None:
         raise attempt.failure
-    missed = (attempt.saver.missed,) if attempt.saver is not None and attempt.saver.missed else ()
+    missed = [attempt.saver.missed] if attempt.saver is not None and attempt.saver.missed else []
+    missed += [watcher.problem for watcher in (attempt.keeper.watchers if attempt.keeper else ()) if watcher.problem]
     return RunResult(
         run=attempt.folder,
         state=attempt.state,
@@ -142,7 +145,20 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
     start, folder = job.start, attempt.folder
     best = {} if start.snapshot is None else dict(start.snapshot.best)
     watch = _watch(job, course)
-    attempt.keeper = FolderKeeper(folder, job.module, job.listener, job.stop, watch, best, start.counts)
+    course.watch = watch
+    job.watching.keep(folder)
+    facts = {
+        "name": job.plan.drawing.name,
+        "data": job.recipe.data.name,
+        "drawing": to_text(job.plan.drawing),
+        "recipe": recipe_to_json(job.recipe),
+        "monitor": job.plan.monitor if course.validation is None else f"val_{job.plan.monitor}",
+    }
+    attempt.keeper = FolderKeeper(
+        *(folder, job.module, job.listener, job.stop, watch, best, start.counts),
+        lambda counts: job.watching.start(folder, facts, counts),
+    )
+    names = learning_names(job.module, job.learning)
     marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
 
     def extra() -> dict[str, Any]:
@@ -152,6 +168,8 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
             "seconds": attempt.seconds,
             "init_from": job.borrowed.to_json(),
             "pretraining": attempt.pretrained,
+            "learning": names,
+            **({} if watch is None else {"last_steps": watch.steps}),
         }
 
     attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint)
@@ -165,6 +183,7 @@ def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
         stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
         attempt.pretrained = pretrain(job.plan.stack, named_weights(job.module), stages)
     session = Session(course, attempt.outcome)
+    recall(session, learning_names(job.module, job.learning), job.memory)
     if job.plan.stack and not job.stop.wanted and attempt.saver is not None:
         attempt.saver.save_now(session)
     return session
@@ -173,7 +192,12 @@ def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
 def _watch(job: Job, course: Course) -> SignalWatch | None:
     if not job.recipe.signals:
         return None
-    return SignalWatch(job.plan.network, job.module, job.plan.facts, job.recipe, course.training)
+    watch = SignalWatch(job.plan.network, job.module, job.plan.facts, job.recipe, course.training)
+    if job.start.snapshot is not None:
+        # The step may lie behind: a checkpoint can stand between the last step of an epoch and its end.
+        steps = job.start.snapshot.progress.get("last_steps", {})
+        watch.steps = {name: (float(change), float(size)) for name, (change, size) in steps.items()}
+    return watch
 
 
 def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
@@ -182,6 +206,8 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         if attempt.saver is not None:
             attempt.saver.join()
         put_back(job.module, job.frozen_buffers)
+        if take_wish(attempt.folder) == PAUSE and attempt.state == "interrupted":
+            attempt.outcome.reason = layout.PAUSED
         if attempt.keeper is None and attempt.failure is not None and fresh:
             attempt.folder.remove()
             return
@@ -195,6 +221,8 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         if attempt.pretrained:
             facts["pretraining"] = attempt.pretrained
         attempt.folder, problem = finish(attempt.folder, attempt.keeper, attempt.outcome, attempt.state, facts)
+        for watcher in attempt.keeper.watchers if attempt.keeper is not None else ():
+            watcher.close(attempt.state)
         if problem and attempt.failure is None:
             attempt.fail(problem, RunFailure(f"{attempt.folder.id}: {problem} Make room or check the disk."))
 

@@ -1,5 +1,6 @@
 """Training a drawing by a recipe: everything is checked first, then a run folder is made and filled."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from inkcap.drawing import Drawing
@@ -8,9 +9,11 @@ from inkcap.training.data.download import Progress
 from inkcap.training.environment import steady
 from inkcap.training.events import Listener
 from inkcap.training.jobs import make_course, make_job, plan_job
+from inkcap.training.memory import telling_of_shortage
 from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
 from inkcap.training.stopping import StopRequest, listening_for_signals
+from inkcap.training.watchers import Watching
 
 
 def train(
@@ -21,22 +24,28 @@ def train(
     *,
     stop: StopRequest | None = None,
     progress: Progress | None = None,
+    watching: Watching | None = None,
+    sweep: str = "",
 ) -> RunResult:
     """Train a drawing by a recipe, or on the data of a name with everything else chosen, and keep the run.
 
     Mistakes in the drawing, the recipe or the data are raised before a folder is made. SIGINT and SIGTERM (or `stop`,
     from another thread) end the run after the step in hand with the state "interrupted", and the function returns as
     usual. A run that cannot go on raises RunFailure and leaves its folder in the state "failed". Whatever ended it,
-    `resume` goes on with it.
+    `resume` goes on with it. `watching` says which other tools hear of it, too; `sweep` names the trial that the run is
+    of, for the record.
     """
+    watchers = watching or Watching()
+    watchers.check()
     folder = Path(workspace)
     if isinstance(recipe, str):
         recipe = Recipe(DataSpec(recipe))
     plan = plan_job(drawing, recipe, folder, progress)
     request = stop or StopRequest()
     with steady(recipe.seed, recipe.threads, plan.device) as threads:
-        job = make_job(plan, threads, listener, request)
-        course = make_course(job)
-        check_reach(plan.network, job.module, course.loss, course.training)
+        with telling_of_shortage(drawing.name, plan.report, plan.recipe):
+            job = replace(make_job(plan, threads, listener, request), watching=watchers)
+            course = make_course(job)
+            check_reach(plan.network, job.module, course.loss, course.training)
         with listening_for_signals(request):
-            return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name))
+            return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name, sweep))

@@ -39,6 +39,18 @@ class Keeper(Protocol):
         ...
 
 
+class StepWatch(Protocol):
+    """Looks at the last step of every epoch."""
+
+    def before_last_step(self) -> None:
+        """Look at the weights before it."""
+        ...
+
+    def after_last_step(self) -> None:
+        """Look at the weights after it."""
+        ...
+
+
 class Saver:
     """Saves a training that is under way; this one never does.
 
@@ -78,6 +90,7 @@ class Course:
     """Sets the gradients of the parameters for a batch and gives the loss; autograd does it when there is none."""
     saver: Saver = field(default_factory=Saver)
     explain: Explain | None = None
+    watch: StepWatch | None = None
 
 
 @dataclass

@@ -148,16 +148,23 @@ def _restore_optimiser(
         if f"{WIDE}{number}" in tensors:
             _check_alike(parameter, tensors[f"{WIDE}{number}"], f"{place}: {WIDE}{number}")
             parameter.copy_(tensors[f"{WIDE}{number}"])
-        state: dict[str, Any] = dict(progress["remembered"][number])
         prefix = f"{OPTIMISER}{number}/"
-        for name, value in tensors.items():
-            if name.startswith(prefix):
-                short = name.removeprefix(prefix)
-                device = "cpu" if progress["placed"][f"{number}/{short}"] == "cpu" else parameter.device
-                # Fused steps walk a weight and what is remembered of it side by side, so both must lie alike.
-                made = torch.empty_like(parameter, dtype=value.dtype) if value.shape == parameter.shape else value
-                state[short] = made.to(device).copy_(value) if made is not value else value.to(device, copy=True)
-        session.optimiser.state[parameter] = state
+        held = {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
+        placed = {name: progress["placed"][f"{number}/{name}"] for name in held}
+        session.optimiser.state[parameter] = dict(progress["remembered"][number]) | laid(parameter, held, placed)
+
+
+def laid(parameter: Tensor, held: Mapping[str, Tensor], placed: Mapping[str, str]) -> dict[str, Tensor]:
+    """Copy what an optimiser remembers of a weight to where it is used.
+
+    Fused steps walk a weight and what is remembered of it side by side, so both must lie alike.
+    """
+    state: dict[str, Tensor] = {}
+    for name, value in held.items():
+        device = "cpu" if placed[name] == "cpu" else parameter.device
+        made = torch.empty_like(parameter, dtype=value.dtype) if value.shape == parameter.shape else value
+        state[name] = made.to(device).copy_(value) if made is not value else value.to(device, copy=True)
+    return state
 
 
 def _check_alike(own: Tensor, given: Tensor, place: str) -> None:

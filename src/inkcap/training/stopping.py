@@ -13,9 +13,11 @@ class StopRequest:
     """A wish to stop, with its reason; the loop looks at `wanted` after each step.
 
     `saving` is set when the loop is over: there is nothing left to stop then, and what was learnt is not to be lost.
+    With `until`, the run pauses before the epoch that comes after that one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, until: int | None = None) -> None:
+        self.until = until
         self.wanted = False
         self.reason = ""
         self.saving = False
@@ -25,6 +27,13 @@ class StopRequest:
         if not self.wanted:
             self.reason = reason
             self.wanted = True
+
+    def pauses(self, done: int, wanted: int) -> bool:
+        """Tell whether so many epochs are done as there were to be for now; the run can be gone on with."""
+        if self.until is None or done < self.until:
+            return False
+        self.stop(f"paused after epoch {done} of {wanted}")
+        return True
 
 
 @contextmanager

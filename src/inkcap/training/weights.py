@@ -1,7 +1,7 @@
 """Weights on disk, weights taken over from another run, and weights that stay as they are."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,44 @@ class Borrowed:
     run: str = ""
     taken: tuple[str, ...] = ()
     left: tuple[tuple[str, str], ...] = ()
+    remembered: tuple[str, ...] = ()
+    """The weights of which what the optimiser remembers was taken over, too."""
+    forgotten: str = ""
+    """Why nothing of that was, though it was wanted."""
+
+    def with_memory(self, remembered: tuple[str, ...], forgotten: str) -> "Borrowed":
+        """Give the report with what is said of the optimiser's memory."""
+        return replace(self, remembered=remembered, forgotten=forgotten)
+
+    def remembering(self, learning: Iterable[str]) -> "Borrowed":
+        """Give the report for those weights that still learn: a frozen one has no use for a memory."""
+        kept = frozenset(learning)
+        return replace(self, remembered=tuple(name for name in self.remembered if name in kept))
 
     def lines(self) -> list[str]:
         """Give the report for a person: how many were taken, and a line for each that was not; empty without a run."""
         if not self.run:
             return []
         taken = f"{len(self.taken)} weights taken from {self.run}: {', '.join(self.taken)}"
-        return [taken, *(f"not taken: {name}: {why}" for name, why in self.left)]
+        memory = [f"with what the optimiser remembers of {len(self.remembered)} of them"] if self.remembered else []
+        memory += [f"without what the optimiser remembers: {self.forgotten}"] if self.forgotten else []
+        return [taken, *memory, *(f"not taken: {name}: {why}" for name, why in self.left)]
 
     def to_json(self) -> dict[str, Any]:
         """Give the report as plain values."""
-        return {"run": self.run, "taken": list(self.taken), "left": dict(self.left)}
+        return {
+            "run": self.run,
+            "taken": list(self.taken),
+            "left": dict(self.left),
+            "remembered": list(self.remembered),
+            "forgotten": self.forgotten,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> "Borrowed":
+        """Read a report; those of earlier versions say nothing of the optimiser."""
+        remembered, forgotten = tuple(given.get("remembered", ())), given.get("forgotten", "")
+        return cls(given["run"], tuple(given["taken"]), tuple(given["left"].items()), remembered, forgotten)
 
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> str:

@@ -11,6 +11,7 @@ import type {
   HistoryRow,
   Layout,
   Mathematics,
+  MemoryNeeds,
   Neuron,
   Neurons,
   PreviewRequest,
@@ -93,11 +94,16 @@ export const api = {
   upload: (name: string, file: Blob) =>
     request<{ name: string }>(`/data/upload?name=${encodeURIComponent(name)}`, file, "application/octet-stream"),
   fields: () => request<RecipeFields>("/recipes/fields"),
-  train: (id: string, data: string | { name: string; options: Record<string, string> }, recipe: Attributes) =>
-    request<{ run: string }>(`${of(id)}/train`, { data, recipe }),
+  train: (
+    id: string,
+    data: string | Attributes | { name: string; options: Record<string, string> },
+    recipe: Attributes,
+    watchers: { tensorboard?: boolean; mlflow?: boolean } = {},
+  ) => request<{ run: string }>(`${of(id)}/train`, { data, recipe, ...watchers }),
+  memory: (id: string, batch: number, optimiser: string) =>
+    request<MemoryNeeds>(`${of(id)}/memory?batch=${batch}&optimiser=${encodeURIComponent(optimiser)}`),
   runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
   run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
-  stop: (id: string) => request<unknown>(`/runs/${encodeURIComponent(id)}/stop`, {}),
 };
 
 export const link = {

@@ -368,6 +368,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Memory
+         * @description Estimate how much memory a training of a drawing needs, before it is started.
+         */
+        get: operations["show_memory_api_drawings__id__memory_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/drawings/{id}/neurons": {
         parameters: {
             query?: never;
@@ -442,6 +462,26 @@ export interface paths {
         get: operations["show_picture_api_drawings__id__picture_svg_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/drawings/{id}/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Places
+         * @description List everything of a drawing and a recipe that can be varied.
+         */
+        post: operations["list_places_api_drawings__id__places_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -562,6 +602,26 @@ export interface paths {
          * @description Walk through one step of Algorithm 1: U and Y forwards, δ backwards, then the weights.
          */
         post: operations["step_api_drawings__id__step_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/drawings/{id}/sweep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Sweep
+         * @description Vary a drawing as it is now; the sweep is a process of its own, and so is each of its trials.
+         */
+        post: operations["start_sweep_api_drawings__id__sweep_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -708,6 +768,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer
+         * @description Ask a run about one sample: what it answers, and what every capsule does meanwhile.
+         */
+        post: operations["answer_api_runs__id__answer_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/carried": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Carried
+         * @description Tell what the run's drawing as it is now would take over from the run, before anything is started.
+         */
+        get: operations["show_carried_api_runs__id__carried_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/compare": {
         parameters: {
             query?: never;
@@ -720,6 +820,26 @@ export interface paths {
          * @description Tell what is different between the drawings of two runs, by meaning.
          */
         get: operations["compare_runs_api_runs__id__compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/confusion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Confusion
+         * @description Count which classes a run takes for which, and find the samples that it is most wrong about.
+         */
+        get: operations["show_confusion_api_runs__id__confusion_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -748,6 +868,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/examples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Examples
+         * @description Give some samples of a run's data, or of those alone that it is wrong about.
+         */
+        get: operations["show_examples_api_runs__id__examples_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/notes": {
         parameters: {
             query?: never;
@@ -762,6 +902,66 @@ export interface paths {
          * @description Keep a note and tags with a run.
          */
         post: operations["note_run_api_runs__id__notes_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Run
+         * @description Pause a run: it saves all that it stands at, and its process ends, so that its memory is free.
+         */
+        post: operations["pause_run_api_runs__id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Run
+         * @description Go on with a run that has ended, in a process of its own.
+         */
+        post: operations["resume_run_api_runs__id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/signals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Signals
+         * @description Give the signals of a run over its epochs, and the epochs whose weights can be looked at.
+         */
+        get: operations["show_signals_api_runs__id__signals_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -788,6 +988,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/surface": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Surface
+         * @description Give what a network of two input numbers answers over the plane.
+         */
+        get: operations["show_surface_api_runs__id__surface_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/undelete": {
         parameters: {
             query?: never;
@@ -802,6 +1022,166 @@ export interface paths {
          * @description Take the deletion of a run back; the run has another id where its name was given away meanwhile.
          */
         post: operations["undelete_run_api_runs__id__undelete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Values
+         * @description Tell what a capsule or a connection holds after an epoch.
+         */
+        get: operations["show_values_api_runs__id__values_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sweeps
+         * @description List the sweeps of the workspace, the newest first.
+         */
+        get: operations["list_sweeps_api_sweeps_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Sweep
+         * @description Give a sweep with its trials, the best first.
+         */
+        get: operations["show_sweep_api_sweeps__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Sweep
+         * @description Delete the record of a sweep that has ended; its runs stay, and the answer takes it back.
+         */
+        post: operations["delete_sweep_api_sweeps__name__delete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Sweep
+         * @description Go on with a sweep that was stopped or killed.
+         */
+        post: operations["resume_sweep_api_sweeps__name__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Sweep
+         * @description Stop a sweep; its trials save what they have learnt, and it can be gone on with.
+         */
+        post: operations["stop_sweep_api_sweeps__name__stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/take": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Trial
+         * @description Give the one edit that gives the drawing, as it is now, the values of a trial; and the trial's recipe.
+         */
+        post: operations["take_trial_api_sweeps__name__take_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sweeps/{name}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Sweep
+         * @description Take the deletion of a sweep back.
+         */
+        post: operations["undelete_sweep_api_sweeps__name__undelete_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -893,6 +1273,38 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Activation
+         * @description Y of a capsule for one sample: maps, means of blocks where they are large, or a row of numbers.
+         */
+        Activation: {
+            /** Maps */
+            maps: components["schemas"]["Picture"][] | null;
+            /** Maximum */
+            maximum: number | null;
+            /** Minimum */
+            minimum: number | null;
+            /** Row */
+            row: (number | null)[] | null;
+            /** Shape */
+            shape: number[];
+            /** Units */
+            units: number;
+        };
+        /**
+         * AnswerRequest
+         * @description Ask a run about a sample of its data, a drawn picture, the base64 of a picture file, or numbers: one of them.
+         */
+        AnswerRequest: {
+            /** Epoch */
+            epoch?: number | null;
+            example?: components["schemas"]["ExampleChoice"] | null;
+            /** Image */
+            image?: string | null;
+            picture?: components["schemas"]["DrawnPicture"] | null;
+            /** Values */
+            values?: number[] | null;
+        };
+        /**
          * AppliedMessage
          * @description An edit that is on the disk, of this tab or another.
          */
@@ -979,6 +1391,28 @@ export interface components {
             wears?: components["schemas"]["Worn"][];
         };
         /**
+         * CapsuleSignals
+         * @description A capsule's signals, one number for each of the epochs; the last three are of the weights that it owns itself.
+         */
+        CapsuleSignals: {
+            /** Dead */
+            dead: (number | null)[];
+            /** Delta */
+            delta: (number | null)[];
+            /** Gradient */
+            gradient: (number | null)[];
+            /** Megabytes */
+            megabytes: (number | null)[];
+            /** Milliseconds */
+            milliseconds: (number | null)[];
+            /** Output */
+            output: (number | null)[];
+            /** Update */
+            update: (number | null)[];
+            /** Weight */
+            weight: (number | null)[];
+        };
+        /**
          * CapsuleSymbol
          * @description A symbol for capsules.
          */
@@ -1012,6 +1446,32 @@ export interface components {
             title: string;
             /** Tooltip */
             tooltip: string;
+        };
+        /**
+         * Carried
+         * @description What a run's drawing, as it is now, takes over from the run when training goes on with it.
+         */
+        Carried: {
+            /** Drawing */
+            drawing: string;
+            /** Forgotten */
+            forgotten: string;
+            /** Left */
+            left: {
+                [key: string]: string;
+            };
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+            /** Remembered */
+            remembered: string[];
+            /** Renamed */
+            renamed: {
+                [key: string]: string;
+            };
+            /** Taken */
+            taken: string[];
         };
         /**
          * Catalogue
@@ -1109,6 +1569,16 @@ export interface components {
             parameters: number;
         };
         /**
+         * ClassShare
+         * @description A class with its probability, or its score.
+         */
+        ClassShare: {
+            /** Name */
+            name: string;
+            /** Share */
+            share: number | null;
+        };
+        /**
          * ClientsMessage
          * @description How many look at the drawing.
          */
@@ -1178,6 +1648,31 @@ export interface components {
             };
         };
         /**
+         * Confusion
+         * @description True classes (rows) by predicted ones (columns), and the samples of the largest loss; no classes for numbers.
+         */
+        Confusion: {
+            /** Accuracy */
+            accuracy: number | null;
+            /** Classes */
+            classes: string[];
+            /** Counts */
+            counts: number[][];
+            /** Epoch */
+            epoch: number;
+            /** Output */
+            output: string;
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "training" | "validation" | "test";
+            /** Samples */
+            samples: number;
+            /** Worst */
+            worst: components["schemas"]["WorstExample"][];
+        };
+        /**
          * Connection
          * @description An edge.
          */
@@ -1202,6 +1697,18 @@ export interface components {
             symbol: string;
             /** Tie */
             tie?: string;
+        };
+        /**
+         * ConnectionSignals
+         * @description A connection's signals, one number for each of the epochs.
+         */
+        ConnectionSignals: {
+            /** Gradient */
+            gradient: (number | null)[];
+            /** Update */
+            update: (number | null)[];
+            /** Weight */
+            weight: (number | null)[];
         };
         /**
          * ConnectionSymbol
@@ -1231,6 +1738,20 @@ export interface components {
             tooltip: string;
             /** Weights */
             weights: boolean;
+        };
+        /**
+         * Coupling
+         * @description How much of each child's vote goes to each parent, after the last round of the routing.
+         */
+        Coupling: {
+            /** From */
+            from: string[];
+            /** Iterations */
+            iterations: number;
+            /** Rows */
+            rows: (number | null)[][];
+            /** To */
+            to: string[];
         };
         /**
          * DataOption
@@ -1452,6 +1973,14 @@ export interface components {
             whole: boolean;
         };
         /**
+         * DrawnPicture
+         * @description A picture that was drawn by hand: ink from 0, which is paper, to 1.
+         */
+        DrawnPicture: {
+            /** Rows */
+            rows: number[][];
+        };
+        /**
          * Edit
          * @description Patches that belong together; each puts a record or removes one.
          */
@@ -1506,82 +2035,45 @@ export interface components {
             start: number;
         };
         /**
-         * ExportMade
-         * @description An export that was made: where its files are fetched, how it was proven, what a person should know.
+         * Example
+         * @description One sample of a run's data.
          */
-        ExportMade: {
-            /** Files */
-            files: components["schemas"]["ExportedFile"][];
-            /** Notes */
-            notes: string[];
-            /** Token */
-            token: string;
-            /** Told */
-            told: string;
+        Example: {
+            /** Label */
+            label: string | null;
+            /** Number */
+            number: number;
+            /** Text */
+            text: string;
+            thumbnail: components["schemas"]["Picture"] | null;
         };
         /**
-         * ExportRequest
-         * @description An export: the form, a run whose weights go along, and for figures how they look.
+         * ExampleChoice
+         * @description A sample by its part and number.
          */
-        ExportRequest: {
+        ExampleChoice: {
+            /** Number */
+            number: number;
             /**
-             * Compact
-             * @default false
-             */
-            compact: boolean;
-            /**
-             * Direction
-             * @default right
+             * Part
              * @enum {string}
              */
-            direction: "right" | "down";
-            /**
-             * Font
-             * @default
-             */
-            font: string;
-            /**
-             * Labels
-             * @default true
-             */
-            labels: boolean;
-            /**
-             * Monochrome
-             * @default false
-             */
-            monochrome: boolean;
-            /**
-             * Opened
-             * @default false
-             */
-            opened: boolean;
-            /** Run */
-            run?: string | null;
-            /**
-             * To
-             * @enum {string}
-             */
-            to: "svg" | "png" | "pdf" | "tikz" | "torch" | "keras" | "onnx" | "safetensors";
-            /**
-             * Train
-             * @default false
-             */
-            train: boolean;
-            /**
-             * Width
-             * @default
-             */
-            width: string;
+            part: "training" | "validation" | "test";
         };
         /**
-         * ExportedFile
-         * @description A file of an export.
+         * Examples
+         * @description Samples of one part of a run's data.
          */
-        ExportedFile: {
-            /** Bytes */
-            bytes: number;
-            /** Name */
-            name: string;
+        Examples: {
+            /** Count */
+            count: number;
+            /** Examples */
+            examples: components["schemas"]["Example"][];
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "training" | "validation" | "test";
         };
         /**
          * Face
@@ -1717,6 +2209,16 @@ export interface components {
              */
             type: "hello";
         };
+        /**
+         * Histogram
+         * @description How many numbers lie between one edge and the next; there is one edge more than counts.
+         */
+        Histogram: {
+            /** Counts */
+            counts: number[];
+            /** Edges */
+            edges: number[];
+        };
         Json: boolean | number | string | unknown[] | {
             [key: string]: unknown;
         } | null;
@@ -1825,6 +2327,36 @@ export interface components {
              * @default
              */
             update: string;
+        };
+        /**
+         * Matrix
+         * @description A matrix, or the means of its blocks where it is too large to be told whole.
+         */
+        Matrix: {
+            /** Rows */
+            rows: (number | null)[][];
+            /** Whole */
+            whole: boolean;
+        };
+        /**
+         * MemoryNeeds
+         * @description What a training is estimated to need, in bytes, and what there is.
+         */
+        MemoryNeeds: {
+            /** Activations */
+            activations: number;
+            /** Available */
+            available: number | null;
+            /** Optimiser */
+            optimiser: number;
+            /** Sizes */
+            sizes: string;
+            /** Total */
+            total: number;
+            /** Warning */
+            warning: string;
+            /** Weights */
+            weights: number;
         };
         /**
          * Meta
@@ -1975,6 +2507,42 @@ export interface components {
             why: string;
         };
         /**
+         * OutputAnswer
+         * @description What one output answers: classes, best first, or numbers in the target's own scale.
+         */
+        OutputAnswer: {
+            /** Classes */
+            classes: components["schemas"]["ClassShare"][] | null;
+            /** Loss */
+            loss: number | null;
+            /**
+             * Meaning
+             * @enum {string}
+             */
+            meaning: "probabilities" | "scores" | "numbers";
+            /** Output */
+            output: string;
+            /** Truth */
+            truth: string | null;
+            /** Values */
+            values: (number | null)[] | null;
+        };
+        /**
+         * OutputValues
+         * @description Y of a capsule over the fixed batch.
+         */
+        OutputValues: {
+            /** Dead */
+            dead: number | null;
+            /** Deviation */
+            deviation: number | null;
+            histogram: components["schemas"]["Histogram"] | null;
+            /** Mean */
+            mean: number | null;
+            /** Norm */
+            norm: number | null;
+        };
+        /**
          * PartSymbol
          * @description A symbol for worn parts.
          */
@@ -2018,6 +2586,20 @@ export interface components {
         };
         Patch: components["schemas"]["PutMeta"] | components["schemas"]["PutCapsule"] | components["schemas"]["PutConnection"] | components["schemas"]["PutGroup"] | components["schemas"]["PutUse"] | components["schemas"]["PutNote"] | components["schemas"]["PutPosition"] | components["schemas"]["PutPlain"] | components["schemas"]["RemoveRecord"];
         /**
+         * Picture
+         * @description A picture of one number a cell, or of three channels: then a row has red, green and blue of each cell in turn.
+         */
+        Picture: {
+            /**
+             * Channels
+             * @default 1
+             * @enum {integer}
+             */
+            channels: 1 | 3;
+            /** Rows */
+            rows: (number | null)[][];
+        };
+        /**
          * Ping
          * @description Asks whether anyone is there.
          */
@@ -2027,6 +2609,42 @@ export interface components {
              * @constant
              */
             type: "ping";
+        };
+        /**
+         * PlaceRow
+         * @description One thing that can be varied.
+         */
+        PlaceRow: {
+            /** Choices */
+            choices: string[];
+            /** Help */
+            help: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "whole" | "number" | "flag" | "text" | "value";
+            /** Maximum */
+            maximum: number | null;
+            /** Minimum */
+            minimum: number | null;
+            now: components["schemas"]["Json"];
+            /** Path */
+            path: string;
+        };
+        /**
+         * PlacesRequest
+         * @description Which places there are, of a drawing with this recipe.
+         */
+        PlacesRequest: {
+            /** Data */
+            data: string | {
+                [key: string]: unknown;
+            };
+            /** Recipe */
+            recipe?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * PongMessage
@@ -2365,6 +2983,14 @@ export interface components {
             seq: number;
         };
         /**
+         * ResumeRequest
+         * @description Go on with a run, for so many epochs in all.
+         */
+        ResumeRequest: {
+            /** Epochs */
+            epochs?: number | null;
+        };
+        /**
          * RuleOffer
          * @description A rule, the vertices that it would take network by network, and what forbids it, if anything does.
          */
@@ -2400,6 +3026,29 @@ export interface components {
             chosen?: string[];
         };
         /**
+         * RunAnswer
+         * @description What a run answers to one sample, and what every capsule does meanwhile.
+         */
+        RunAnswer: {
+            /** Activations */
+            activations: {
+                [key: string]: components["schemas"]["Activation"];
+            };
+            /** Answers */
+            answers: components["schemas"]["OutputAnswer"][];
+            /** Couplings */
+            couplings: {
+                [key: string]: components["schemas"]["Coupling"];
+            };
+            /** Epoch */
+            epoch: number;
+            fed: components["schemas"]["Picture"] | null;
+            /** Text */
+            text: string;
+            /** Why */
+            why: string | null;
+        };
+        /**
          * RunDetail
          * @description A run with its curves, thinned out to so many points as were asked for.
          */
@@ -2408,6 +3057,10 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Changed */
+            changed: boolean;
+            /** Checkpoint */
+            checkpoint: number | null;
             /** Created */
             created: string;
             /** Data */
@@ -2422,8 +3075,12 @@ export interface components {
             epochs: number;
             /** Finished */
             finished: string;
+            /** Hint */
+            hint: string;
             /** Id */
             id: string;
+            /** Inexact */
+            inexact: string;
             /** Left */
             left: number | null;
             /** Monitor */
@@ -2432,12 +3089,16 @@ export interface components {
             name: string;
             /** Note */
             note: string;
+            /** Rate */
+            rate: number | null;
             /** Reason */
             reason: string;
             /** Recipe */
             recipe: {
                 [key: string]: unknown;
             };
+            /** Resumed */
+            resumed: number;
             /** Seconds */
             seconds: number | null;
             /** Series */
@@ -2457,6 +3118,8 @@ export interface components {
             summary: {
                 [key: string]: unknown;
             } | null;
+            /** Sweep */
+            sweep: string;
             /** Tags */
             tags: string[];
             /** Throughput */
@@ -2475,6 +3138,8 @@ export interface components {
             best_epoch: number;
             /** Best Value */
             best_value: number | null;
+            /** Checkpoint */
+            checkpoint: number | null;
             /** Created */
             created: string;
             /** Data */
@@ -2489,8 +3154,12 @@ export interface components {
             epochs: number;
             /** Finished */
             finished: string;
+            /** Hint */
+            hint: string;
             /** Id */
             id: string;
+            /** Inexact */
+            inexact: string;
             /** Left */
             left: number | null;
             /** Monitor */
@@ -2499,8 +3168,12 @@ export interface components {
             name: string;
             /** Note */
             note: string;
+            /** Rate */
+            rate: number | null;
             /** Reason */
             reason: string;
+            /** Resumed */
+            resumed: number;
             /** Seconds */
             seconds: number | null;
             /** Share */
@@ -2509,6 +3182,8 @@ export interface components {
             state: string;
             /** Step */
             step: number;
+            /** Sweep */
+            sweep: string;
             /** Tags */
             tags: string[];
             /** Throughput */
@@ -2517,6 +3192,28 @@ export interface components {
             values: {
                 [key: string]: number | null;
             };
+        };
+        /**
+         * RunSignals
+         * @description The signals of a run over its epochs, 0 being the start, and the epochs whose weights can be looked at.
+         */
+        RunSignals: {
+            /** Batch */
+            batch: number;
+            /** Capsules */
+            capsules: {
+                [key: string]: components["schemas"]["CapsuleSignals"];
+            };
+            /** Connections */
+            connections: {
+                [key: string]: components["schemas"]["ConnectionSignals"];
+            };
+            /** Epochs */
+            epochs: number[];
+            /** Frames */
+            frames: number[];
+            /** Why */
+            why: string | null;
         };
         /**
          * SavedMessage
@@ -2530,6 +3227,15 @@ export interface components {
              * @constant
              */
             type: "saved";
+        };
+        /**
+         * SlopeValues
+         * @description δ of a capsule, of a sample's own loss, or the gradient of weights, over the fixed batch.
+         */
+        SlopeValues: {
+            histogram: components["schemas"]["Histogram"] | null;
+            /** Norm */
+            norm: number | null;
         };
         /**
          * Source
@@ -2649,6 +3355,194 @@ export interface components {
             };
         };
         /**
+         * Surface
+         * @description What a network of two input numbers answers over the plane; rows go from the lower end of y upwards.
+         */
+        Surface: {
+            /** Classes */
+            classes: string[];
+            /** Epoch */
+            epoch: number;
+            /** Names */
+            names: string[];
+            /** Points */
+            points: components["schemas"]["SurfacePoint"][];
+            /** Share */
+            share: (number | null)[][] | null;
+            /** Value */
+            value: (number | null)[][] | null;
+            /** Winner */
+            winner: number[][] | null;
+            /** X */
+            x: [
+                number,
+                number
+            ];
+            /** Y */
+            y: [
+                number,
+                number
+            ];
+        };
+        /**
+         * SurfacePoint
+         * @description A sample on the surface: a class by its number, or a value.
+         */
+        SurfacePoint: {
+            /** Class */
+            class: number | null;
+            /** Value */
+            value: number | null;
+            /** X */
+            x: number;
+            /** Y */
+            y: number;
+        };
+        /**
+         * SweepDetail
+         * @description A sweep with its trials, the best first.
+         */
+        SweepDetail: {
+            /** At Once */
+            at_once: number;
+            /** Best */
+            best: number | null;
+            /** Created */
+            created: string;
+            /** Data */
+            data: string;
+            /** Drawing */
+            drawing: string | null;
+            /** Drawn */
+            drawn: string;
+            /** Ended */
+            ended: number;
+            /** Factor */
+            factor: number;
+            /** Highest */
+            highest: boolean;
+            /** Method */
+            method: string;
+            /** Monitor */
+            monitor: string;
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+            /** Rows */
+            rows: components["schemas"]["TrialRow"][];
+            /** Running */
+            running: number;
+            /** Space */
+            space: {
+                [key: string]: unknown;
+            };
+            /** State */
+            state: string;
+            /** Threads */
+            threads: number;
+            /** Trials */
+            trials: number;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * SweepRequest
+         * @description Vary a drawing and a recipe: the space by paths, each with a list or a range.
+         */
+        SweepRequest: {
+            /** At Once */
+            at_once?: number | null;
+            /** Data */
+            data: string | {
+                [key: string]: unknown;
+            };
+            /**
+             * Factor
+             * @default 3
+             */
+            factor: number;
+            /**
+             * Method
+             * @default grid
+             * @enum {string}
+             */
+            method: "grid" | "random" | "halving" | "guided";
+            /** Recipe */
+            recipe?: {
+                [key: string]: unknown;
+            };
+            /** Space */
+            space: {
+                [key: string]: unknown;
+            };
+            /** Trials */
+            trials?: number | null;
+        };
+        /**
+         * SweepRow
+         * @description A sweep in short.
+         */
+        SweepRow: {
+            /** Best */
+            best: number | null;
+            /** Created */
+            created: string;
+            /** Data */
+            data: string;
+            /** Drawing */
+            drawing: string | null;
+            /** Drawn */
+            drawn: string;
+            /** Ended */
+            ended: number;
+            /** Method */
+            method: string;
+            /** Monitor */
+            monitor: string;
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+            /** Running */
+            running: number;
+            /** State */
+            state: string;
+            /** Trials */
+            trials: number;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * SweepStarted
+         * @description A sweep that has begun.
+         */
+        SweepStarted: {
+            /** Sweep */
+            sweep: string;
+        };
+        /**
+         * Take
+         * @description Take the values of a trial.
+         */
+        Take: {
+            /** Trial */
+            trial: number;
+        };
+        /**
+         * Taken
+         * @description The edit that gives a drawing the values of a trial, and the recipe of it.
+         */
+        Taken: {
+            /** Drawing */
+            drawing: string;
+            edit: components["schemas"]["Edit"];
+            /** Recipe */
+            recipe: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * Thing
          * @description A thing that one of two states has.
          */
@@ -2671,10 +3565,56 @@ export interface components {
             data: string | {
                 [key: string]: unknown;
             };
+            /**
+             * Mlflow
+             * @default false
+             */
+            mlflow: boolean;
             /** Recipe */
             recipe?: {
                 [key: string]: unknown;
             };
+            /**
+             * Tensorboard
+             * @default false
+             */
+            tensorboard: boolean;
+        };
+        /**
+         * TrialRow
+         * @description A trial: its values by path, how it stands and what it has come to.
+         */
+        TrialRow: {
+            /** Best Epoch */
+            best_epoch: number;
+            /** Epochs */
+            epochs: number;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+            /** Run */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Rung */
+            rung: number;
+            /** Scores */
+            scores: {
+                [key: string]: number | null;
+            };
+            /** Share */
+            share: number;
+            /** State */
+            state: string;
+            /** Value */
+            value: number | null;
+            /** Values */
+            values: {
+                [key: string]: components["schemas"]["Json"];
+            };
+            /** Wanted */
+            wanted: number;
         };
         /**
          * Undelete
@@ -2749,6 +3689,54 @@ export interface components {
             type: string;
         };
         /**
+         * Values
+         * @description What a capsule or a connection holds after an epoch.
+         */
+        Values: {
+            delta: components["schemas"]["SlopeValues"] | null;
+            /** Epoch */
+            epoch: number;
+            gradient: components["schemas"]["SlopeValues"] | null;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "capsule" | "connection";
+            output: components["schemas"]["OutputValues"] | null;
+            /** Samples */
+            samples: number;
+            /** Title */
+            title: string;
+            /** Weights */
+            weights: components["schemas"]["WeightValues"][];
+        };
+        /**
+         * WeightValues
+         * @description One stored weight: what its numbers are like, and as kernels or as a matrix where it has such a form.
+         */
+        WeightValues: {
+            /** Deviation */
+            deviation: number | null;
+            histogram: components["schemas"]["Histogram"] | null;
+            /** Kernels */
+            kernels: components["schemas"]["Picture"][] | null;
+            matrix: components["schemas"]["Matrix"] | null;
+            /** Maximum */
+            maximum: number | null;
+            /** Mean */
+            mean: number | null;
+            /** Minimum */
+            minimum: number | null;
+            /** Name */
+            name: string;
+            /** Norm */
+            norm: number | null;
+            /** Shape */
+            shape: number[];
+        };
+        /**
          * Workspace
          * @description The drawings of the workspace; ``more`` when there are more than were looked at.
          */
@@ -2773,6 +3761,25 @@ export interface components {
             };
             /** Part */
             part: string;
+        };
+        /**
+         * WorstExample
+         * @description A sample that the run is most wrong about.
+         */
+        WorstExample: {
+            /** Answer */
+            answer: string | null;
+            /** Loss */
+            loss: number | null;
+            /** Number */
+            number: number;
+            /** Share */
+            share: number | null;
+            /** Text */
+            text: string;
+            thumbnail: components["schemas"]["Picture"] | null;
+            /** Truth */
+            truth: string | null;
         };
         /**
          * ZooEntry
@@ -3394,6 +4401,40 @@ export interface operations {
             };
         };
     };
+    show_memory_api_drawings__id__memory_get: {
+        parameters: {
+            query?: {
+                batch?: number;
+                optimiser?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryNeeds"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     show_neurons_api_drawings__id__neurons_get: {
         parameters: {
             query?: never;
@@ -3513,6 +4554,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_places_api_drawings__id__places_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlacesRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaceRow"][];
+                };
             };
             /** @description Validation Error */
             422: {
@@ -3721,6 +4797,41 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    start_sweep_api_drawings__id__sweep_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SweepRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepStarted"];
                 };
             };
             /** @description Validation Error */
@@ -3951,6 +5062,72 @@ export interface operations {
             };
         };
     };
+    answer_api_runs__id__answer_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_carried_api_runs__id__carried_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Carried"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     compare_runs_api_runs__id__compare_get: {
         parameters: {
             query: {
@@ -3984,6 +5161,42 @@ export interface operations {
             };
         };
     };
+    show_confusion_api_runs__id__confusion_get: {
+        parameters: {
+            query?: {
+                part?: "training" | "validation" | "test";
+                epoch?: number | null;
+                worst?: number;
+                output?: string | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Confusion"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     delete_run_api_runs__id__delete_post: {
         parameters: {
             query?: never;
@@ -4002,6 +5215,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_examples_api_runs__id__examples_get: {
+        parameters: {
+            query?: {
+                part?: "training" | "validation" | "test";
+                first?: number;
+                count?: number;
+                only?: string;
+                epoch?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Examples"];
                 };
             };
             /** @description Validation Error */
@@ -4050,6 +5300,103 @@ export interface operations {
             };
         };
     };
+    pause_run_api_runs__id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_run_api_runs__id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_signals_api_runs__id__signals_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunSignals"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     stop_run_api_runs__id__stop_post: {
         parameters: {
             query?: never;
@@ -4068,6 +5415,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_surface_api_runs__id__surface_get: {
+        parameters: {
+            query?: {
+                epoch?: number | null;
+                cells?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Surface"];
                 };
             };
             /** @description Validation Error */
@@ -4103,6 +5484,254 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Started"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_values_api_runs__id__values_get: {
+        parameters: {
+            query: {
+                item: string;
+                epoch?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Values"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_sweeps_api_sweeps_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepRow"][];
+                };
+            };
+        };
+    };
+    show_sweep_api_sweeps__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepDetail"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    delete_sweep_api_sweeps__name__delete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    resume_sweep_api_sweeps__name__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    stop_sweep_api_sweeps__name__stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Empty"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    take_trial_api_sweeps__name__take_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Take"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Taken"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    undelete_sweep_api_sweeps__name__undelete_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Undelete"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepStarted"];
                 };
             };
             /** @description Validation Error */

@@ -4,13 +4,14 @@ import { Start } from "./Start";
 import { Studio } from "./Studio";
 import { loadCatalogue } from "./session";
 
+const Sweeps = lazy(() => import("../sweeps/Sweeps").then((module) => ({ default: module.Sweeps })));
 const Runs = lazy(() => import("../runs/Runs").then((module) => ({ default: module.Runs })));
 
-/** What the address names: a drawing by its id, the runs, or nothing. */
-const read = () => /^#\/(?:drawing\/([\w-]+)|(runs))/.exec(location.hash)?.slice(1, 3) ?? [];
-const RUNS = "runs";
+/** What the address names: a drawing by its id, the runs, the sweeps, or nothing. */
+const read = () => /^#\/(?:drawing\/([\w-]+)|(runs|sweeps))/.exec(location.hash)?.slice(1, 3) ?? [];
+const PAGES: Record<string, typeof Runs> = { runs: Runs, sweeps: Sweeps };
 
-/** The page: the start screen, a drawing, or the runs, as the address says. */
+/** The page: the start screen, a drawing, the runs or the sweeps, as the address says. */
 export function App() {
   const [[id, page], setPlace] = useState(read);
   useEffect(() => {
@@ -19,13 +20,14 @@ export function App() {
     window.addEventListener("hashchange", follow);
     return () => window.removeEventListener("hashchange", follow);
   }, []);
+  const Page = page ? PAGES[page] : undefined;
   return (
     <>
       {id ? (
         <Studio key={id} id={id} />
-      ) : page === RUNS ? (
+      ) : Page ? (
         <Suspense fallback={null}>
-          <Runs />
+          <Page />
         </Suspense>
       ) : (
         <Start />

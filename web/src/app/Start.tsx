@@ -4,9 +4,10 @@ import type { Listed, Workspace, ZooEntry } from "../api/types";
 import { grouped, shortNumber } from "../model/findings";
 import { RenameDialog } from "../panels/FileMenu";
 import { Logo } from "../panels/Logo";
+import { Switches } from "../panels/PageBar";
 import { Menu } from "../panels/TopBar";
+import { GoingRuns } from "../runs/GoingRuns";
 import { deleteDrawing, duplicateDrawing, freshTitle, openFiles } from "./files";
-import { toggleLanguage, toggleTheme } from "./preferences";
 import { attempt } from "./session";
 import { useStudio } from "./store";
 import { words } from "./words";
@@ -158,7 +159,6 @@ function Zoo({ taken }: { taken: Listed[] }) {
 
 export function Start() {
   const word = words(useStudio((s) => s.language));
-  const theme = useStudio((s) => s.theme);
   const [workspace, setWorkspace] = useState<Workspace | null>(null);
   const load = useCallback(() => void attempt(api.workspace()).then((found) => found && setWorkspace(found)), []);
   useEffect(load, [load]);
@@ -190,12 +190,7 @@ export function Start() {
         <a className="button" href="#/runs">
           {word.runs}
         </a>
-        <button type="button" className="button" onClick={toggleTheme}>
-          {theme === "dark" ? word.light : word.dark}
-        </button>
-        <button type="button" className="button" onClick={toggleLanguage}>
-          {word.language}
-        </button>
+        <Switches />
       </header>
       <main>
         <div className="hero">
@@ -227,6 +222,7 @@ export function Start() {
             <span>{word.guidedHint}</span>
           </button>
         </div>
+        <GoingRuns />
         <section aria-label={word.recent}>
           <div className="section-head">
             <h2>{word.recent}</h2>

@@ -2,6 +2,10 @@ import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { lazy, Suspense, useEffect } from "react";
 import { Canvas } from "../canvas/Canvas";
+import { forgetInsight, useInsight } from "../insight/mode";
+import "../insight/insight.css";
+import "../insight/values.css";
+import "../insight/sheet.css";
 import { Dialogs } from "../panels/Dialogs";
 import { FileDialogs } from "../panels/FileMenu";
 import { Guide } from "../panels/Guide";
@@ -13,11 +17,16 @@ import { leave, useTheory } from "../theory/mode";
 import "../theory/theory.css";
 import { fitView } from "./actions";
 import { neuronByName, neuronPlace, useNeurons } from "./neurons";
-import { closeDrawing, openDrawing } from "./session";
+import { closeDrawing, command, openDrawing, performOutside, say } from "./session";
 import { onKey } from "./shortcuts";
 import { useStudio } from "./store";
+import { words } from "./words";
 
 const Dock = lazy(() => import("../panels/Dock").then((module) => ({ default: module.Dock })));
+
+const Bar = lazy(() => import("../insight/Bar").then((module) => ({ default: module.Bar })));
+const Watch = lazy(() => import("../insight/Watch").then((module) => ({ default: module.Watch })));
+const SheetBelow = lazy(() => import("../insight/Sheet").then((module) => ({ default: module.SheetBelow })));
 
 const Panel = lazy(() => import("../theory/Panel").then((module) => ({ default: module.Panel })));
 const Compare = lazy(() => import("../theory/Compare").then((module) => ({ default: module.Compare })));
@@ -80,14 +89,30 @@ function FirstFit({ id }: { id: string }) {
   return null;
 }
 
+/** Give the drawing the values of a trial that were taken on another page: one edit of this tab, to be undone. */
+function Taking() {
+  const taking = useStudio((s) => (s.taking?.drawing === s.id && s.status === "live" ? s.taking : null));
+  useEffect(() => {
+    if (!taking) return;
+    useStudio.setState({ taking: null });
+    const word = words(useStudio.getState().language);
+    if (taking.edit.patches.length) {
+      performOutside(taking.edit);
+      say(word.taken, false, { label: word.undo, run: () => command("undo") });
+    } else say(word.takenRecipe);
+  }, [taking]);
+  return null;
+}
+
 /** The canvas grows and shrinks with the dock, and shows the whole drawing again. */
 function DockFit() {
   const dock = useStudio((s) => s.dock);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the dock's change is the signal
+  const sheet = useInsight((s) => s.sheet);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the change of the dock, or of what lies in its place, is the signal
   useEffect(() => {
     const timer = setTimeout(fitView, 80);
     return () => clearTimeout(timer);
-  }, [dock]);
+  }, [dock, sheet]);
   return null;
 }
 
@@ -95,11 +120,21 @@ export function Studio({ id }: { id: string }) {
   const open = useStudio((s) => s.dock);
   const mode = useTheory((s) => s.mode);
   const gallery = useTheory((s) => s.gallery);
-  const dock = open && !mode;
+  const insight = useInsight((s) => s.on) && !mode;
+  const sheet = useInsight((s) => s.sheet);
+  const below = insight ? sheet : null;
+  const dock = open && !mode && !below;
+  const parts = [
+    mode && "with-theory",
+    dock && "with-dock",
+    below && "with-dock with-sheet",
+    insight && "with-insight",
+  ];
   useEffect(() => {
     void openDrawing(id);
     return () => {
       leave();
+      forgetInsight();
       closeDrawing();
     };
   }, [id]);
@@ -109,9 +144,15 @@ export function Studio({ id }: { id: string }) {
   }, []);
   return (
     <ReactFlowProvider>
-      <div className={`studio ${mode ? "with-theory" : dock ? "with-dock" : ""}`} data-mode={mode ?? undefined}>
+      <div className={`studio ${parts.filter(Boolean).join(" ")}`} data-mode={mode ?? undefined}>
         <TopBar />
         {!mode && <Palette />}
+        {insight && (
+          <Suspense fallback={<section id="insight" />}>
+            <Bar />
+            <Watch id={id} />
+          </Suspense>
+        )}
         {mode !== "compare" && <Canvas />}
         {mode !== "compare" && <Inspector />}
         <Suspense fallback={null}>
@@ -119,6 +160,11 @@ export function Studio({ id }: { id: string }) {
           {mode && mode !== "compare" && <Panel key={mode} id={id} mode={mode} />}
           {gallery && <Gallery />}
         </Suspense>
+        {below && (
+          <Suspense fallback={<section id="sheet" />}>
+            <SheetBelow sheet={below} />
+          </Suspense>
+        )}
         {dock && (
           <Suspense fallback={<section id="dock" />}>
             <Dock />
@@ -133,6 +179,7 @@ export function Studio({ id }: { id: string }) {
       <Follow />
       <DockFit />
       <FirstFit id={id} />
+      <Taking />
     </ReactFlowProvider>
   );
 }

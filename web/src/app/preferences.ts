@@ -1,5 +1,6 @@
 /** Choices that stay with the browser: theme, language, whether the dock is open. */
 
+import { useInsight } from "../insight/mode";
 import { useStudio } from "./store";
 
 function store(key: string, value: string): void {
@@ -31,7 +32,9 @@ export function toggleLanguage(): void {
 }
 
 export function toggleDock(): void {
-  const dock = !useStudio.getState().dock;
+  // What lies in the dock's place makes room for it.
+  const dock = useInsight.getState().sheet ? true : !useStudio.getState().dock;
+  useInsight.setState({ sheet: null });
   useStudio.setState({ dock });
   store("inkcap-dock", dock ? "open" : "shut");
 }

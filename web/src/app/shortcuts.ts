@@ -1,5 +1,6 @@
 /** Keys: everything that a mouse can do. */
 
+import { INSIGHT_HELP, INSIGHT_KEYS } from "../insight/keys";
 import { isUse, vertexOf, vertices } from "../model/drawing";
 import type { Way } from "../model/sorting";
 import { neighbour } from "../model/sorting";
@@ -57,6 +58,7 @@ export const KEYS = [
   { keys: "Ctrl F", en: "find in the drawing", zh: "在绘图中查找" },
   { keys: "+ / − / 0 / 1", en: "zoom in / out / 100 % / fit", zh: "放大 / 缩小 / 100 % / 适合窗口" },
   { keys: "R", en: "open the training dock", zh: "打开训练面板" },
+  ...INSIGHT_HELP,
   ...THEORY_HELP,
   { keys: "?", en: "these keys", zh: "显示这些按键" },
 ] as const;
@@ -132,6 +134,7 @@ const zoom = (name: string) => document.dispatchEvent(new CustomEvent("inkcap-zo
 
 const plain: Record<string, () => void> = {
   ...THEORY_KEYS,
+  ...INSIGHT_KEYS,
   "/": () => quick("add", lastVertex()),
   c: () => lastVertex() && quick("connect", lastVertex()),
   t: () => {
@@ -160,7 +163,8 @@ const STEP = 20;
 export function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   const { dialog, quickAdd, id } = state();
-  if (!id || dialog || quickAdd || event.isComposing) return;
+  // What is typed in a dialog is meant for it, and not for the drawing below.
+  if (!id || dialog || quickAdd || event.isComposing || target.closest("dialog")) return;
   if (theoryKey(event)) return;
   const typing = target.matches("input, textarea, select, [contenteditable]");
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;

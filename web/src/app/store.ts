@@ -62,6 +62,8 @@ export interface StudioState {
   canRedo: string | null;
   guide: number | null;
   again: Again | null;
+  /** An edit that a drawing gets as soon as it is open: the values of a trial. */
+  taking: { drawing: string; edit: Edit } | null;
   theme: Theme;
   language: Language;
 }
@@ -101,6 +103,7 @@ export const useStudio = create<StudioState>(() => ({
   canRedo: null,
   guide: null,
   again: null,
+  taking: null,
   theme: (stored("inkcap-theme") as Theme | null) ?? (prefersDark() ? "dark" : "light"),
   language: (stored("inkcap-language") as Language | null) ?? (navigator.language?.startsWith("zh") ? "zh" : "en"),
 }));

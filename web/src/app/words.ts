@@ -1,11 +1,15 @@
 /** Words of the studio in English and Chinese; a key that is missing in one language is a type error. */
 
+import { insightChinese, insightEnglish } from "../insight/words";
 import { runsChinese, runsEnglish } from "../runs/words";
+import { sweepsChinese, sweepsEnglish } from "../sweeps/words";
 import { theoryChinese, theoryEnglish } from "../theory/words";
 
 const english = {
   ...theoryEnglish,
   ...runsEnglish,
+  ...insightEnglish,
+  ...sweepsEnglish,
   newDrawing: "New drawing",
   newDrawingHint: "An empty sheet of paper",
   guided: "Your first drawing",
@@ -174,6 +178,8 @@ export type Word = keyof typeof english;
 const chinese: Record<Word, string> = {
   ...theoryChinese,
   ...runsChinese,
+  ...insightChinese,
+  ...sweepsChinese,
   newDrawing: "新建绘图",
   newDrawingHint: "一张空白的纸",
   guided: "第一幅绘图",

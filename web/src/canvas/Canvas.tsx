@@ -21,6 +21,7 @@ import { openFiles } from "../app/files";
 import { neuronCorners, useNeuronBlock } from "../app/neurons";
 import { useStudio } from "../app/store";
 import { colours } from "../glyphs/forms";
+import { useInsight } from "../insight/mode";
 import { capsuleSymbol } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { FACE_TYPE, readFace } from "../panels/faces";
@@ -223,6 +224,10 @@ export function Canvas() {
         onNodeDragStop={commitMove}
         onSelectionDragStop={(event, moved) => commitMove(event, moved, moved)}
         onNodeDoubleClick={(_, node) => node.type === "use" && openGroup(node.id)}
+        onNodeMouseEnter={(_, node) => overThing(node.id)}
+        onNodeMouseLeave={() => overThing(null)}
+        onEdgeMouseEnter={(_, edge) => overThing(edge.id)}
+        onEdgeMouseLeave={() => overThing(null)}
         onConnect={({ source, target }) => connect(source, target)}
         onConnectStart={() => setConnecting(true)}
         onConnectEnd={onConnectEnd}
@@ -254,6 +259,11 @@ export function Canvas() {
       {empty && <EmptyCanvas />}
     </main>
   );
+}
+
+/** What the pointer is over matters while a training is seen on the canvas. */
+function overThing(hover: string | null): void {
+  if (useInsight.getState().on) useInsight.setState({ hover });
 }
 
 /** The paper's dots; from afar they would be a grey that costs every frame. */

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { Point } from "../api/types";
 import { useNeurons } from "../app/neurons";
 import { useStudio } from "../app/store";
+import { usePaints } from "../insight/Overlay";
 import type { Crowd, crowdOfScene } from "./crowd";
 import { type Hit, type Hold, onHits, useHands } from "./hands";
 import { type Chosen, Painter } from "./painter";
@@ -70,12 +71,13 @@ function Tip({ hit, at }: { hit: Hit; at: Point }) {
   const neurons = useNeurons((s) => s.neurons);
   const capsule = useStudio((s) => (hit.id ? s.scene.capsule.get(hit.id) : undefined));
   const use = useStudio((s) => (hit.id ? s.scene.use.get(hit.id) : undefined));
+  const number = usePaints().get(hit.id ?? "")?.text;
   const title = capsule
     ? capsuleTitle(catalogue, capsule)
     : (use?.group ?? neurons?.symbols[hit.crowd.look[hit.vertex] ?? 0] ?? "");
   return (
     <div className="painted-tip" style={{ left: at[0] + 14, top: at[1] + 14 }}>
-      <b>{capsule?.label || hit.crowd.name(hit.vertex)}</b> {title}
+      <b>{capsule?.label || hit.crowd.name(hit.vertex)}</b> {title} {number && <code>{number}</code>}
     </div>
   );
 }
@@ -92,7 +94,11 @@ export function PaintedVertices({ scene, block }: Props) {
   const [hold, setHold] = useState<Hold | null>(null);
   const links = useLinks(block);
   const chosen = useChosen({ scene, block }, hover, hold);
-  const crowds = useMemo(() => [block, scene].filter((crowd) => crowd !== null), [block, scene]);
+  const paints = usePaints();
+  const crowds = useMemo(() => {
+    const tint = scene && paints.size ? (vertex: number) => paints.get(scene.name(vertex))?.fill : undefined;
+    return [block, scene && { ...scene, tint }].filter((crowd) => crowd !== null);
+  }, [block, scene, paints]);
 
   useEffect(() => {
     if (!below.current || !above.current) return;

@@ -5,6 +5,7 @@ import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { CapsuleGlyph } from "../glyphs/Glyphs";
+import { usePaint, VertexInsight } from "../insight/Overlay";
 import { capsuleSymbol } from "../model/compose";
 import { structureText } from "../model/findings";
 import { capsuleAt, findingsAt, outputAt } from "../model/within";
@@ -76,12 +77,19 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
   const theme = useStudio((s) => s.theme);
   const findings = useStudio((s) => findingsAt(s, id));
   const symbol = catalogue && capsule ? capsuleSymbol(catalogue, capsule.symbol) : undefined;
+  const paint = usePaint(id);
   if (!capsule) return null;
   const form = FORMS[shapeOf(capsule.rank)];
   return (
     <>
       {symbol && (
-        <CapsuleGlyph glyph={symbol.glyph} rank={capsule.rank} theme={theme} worn={capsule.wears?.length ?? 0} />
+        <CapsuleGlyph
+          glyph={symbol.glyph}
+          rank={capsule.rank}
+          theme={theme}
+          worn={capsule.wears?.length ?? 0}
+          paint={paint}
+        />
       )}
       <FlawMark findings={findings} below={extent(form).height + 76} />
       <Captions
@@ -92,6 +100,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
       />
       <Ends form={form} />
       <VertexMark id={id} />
+      <VertexInsight id={id} below={extent(form).height + (capsule.rank ? 57 : 27)} />
     </>
   );
 });
@@ -102,12 +111,16 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
   const output = useStudio((s) => structureText(outputAt(s, id)));
   const findings = useStudio((s) => findingsAt(s, id));
   const word = words(useStudio((s) => s.language));
+  const paint = usePaint(id);
   if (!use) return null;
   const form = FORMS.group;
   const count = (group?.capsules?.length ?? 0) + (group?.uses?.length ?? 0);
   return (
     <>
-      <div className="group-box">
+      <div
+        className={`group-box ${paint && !paint.fill ? "bare" : ""}`}
+        style={paint?.fill ? { background: paint.fill, color: paint.ink } : undefined}
+      >
         <strong>{group?.label || use.group}</strong>
         <small>
           {count} {word.capsules}
@@ -118,6 +131,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
       <Captions name={use.label || id} title={use.group} structure={output || "?"} top={form.halfHeight * 2 + 9} />
       <Ends form={form} />
       <VertexMark id={id} />
+      <VertexInsight id={id} below={form.halfHeight * 2 + 57} />
     </>
   );
 });

@@ -3,6 +3,8 @@ import { memo, useMemo } from "react";
 import type { Attributes, Connection, Point, Value } from "../api/types";
 import { useStudio } from "../app/store";
 import { Sign } from "../glyphs/Glyphs";
+import { useInsight } from "../insight/mode";
+import { usePaint, WireInsight } from "../insight/Overlay";
 import { connectionSymbol, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
 import { findingsAt } from "../model/within";
@@ -82,21 +84,28 @@ export const Wire = memo(function Wire(props: EdgeProps) {
   const parallel = useRank(id, source, target);
   const fine = useFine(source, target);
   const mark = useMark(id);
+  const paint = usePaint(id);
+  const seen = useInsight((s) => s.on && s.hover === id);
   if (!connection) return null;
   const from: Point = [sourceX - 5, sourceY];
-  const to: Point = [targetX - 3, targetY];
+  const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
+  // A colour that tells a number is not hidden by that of the selection; an error always shows.
+  const painted = paint?.fill && tone !== "flawed" ? { stroke: paint.fill, strokeWidth: 2.4 + 4 * paint.share } : null;
+  // The head of a thick line stands before its end.
+  const to: Point = [targetX - (painted && !fine ? 12 : 3), targetY];
   const { path, middle } = fine
     ? straight(from, to)
     : parallel
       ? route(from, to, NO_BENDS, 46 + 40 * parallel)
       : route(from, to, bends, bends.length ? 0 : lift);
-  const tone = findings.some((one) => one.severity === "error") ? "flawed" : selected ? "chosen" : "";
   const text = wireText(connection, weight, computed);
+  const head = painted && !fine ? "-painted" : tone ? `-${tone}` : "";
   return (
     <>
-      <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${mark?.tone ?? ""}`}>
+      <g className={`wire-line ${tone} ${fine ? "fine" : ""} ${painted ? "painted-line" : ""} ${mark?.tone ?? ""}`}>
         <path className="reach" d={path} />
-        <path className="wire" d={path} markerEnd={`url(#arrow${tone ? `-${tone}` : ""})`} />
+        {painted && <path className="wire-edge" d={path} style={{ strokeWidth: painted.strokeWidth + 1.2 }} />}
+        <path className="wire" d={path} markerEnd={`url(#arrow${head})`} style={painted ?? undefined} />
         {symbol && (!fine || selected) && (
           <g transform={`translate(${middle[0]} ${middle[1]})`}>
             <circle className="badge" r="9.5" />
@@ -113,6 +122,13 @@ export const Wire = memo(function Wire(props: EdgeProps) {
         <EdgeLabelRenderer>
           <div className={`wire-mark ${mark.tone}`} style={{ transform: `translate(${middle[0]}px, ${middle[1]}px)` }}>
             <WireMark id={id} />
+          </div>
+        </EdgeLabelRenderer>
+      )}
+      {((paint?.text && !fine) || seen) && (
+        <EdgeLabelRenderer>
+          <div className="wire-insight" style={{ transform: `translate(${middle[0]}px, ${middle[1]}px)` }}>
+            <WireInsight id={id} text={paint?.text ?? ""} />
           </div>
         </EdgeLabelRenderer>
       )}
@@ -156,16 +172,16 @@ export function Arrowheads() {
   return (
     <svg className="defs" aria-hidden="true">
       <defs>
-        {["", "-chosen", "-flawed"].map((tone) => (
+        {["", "-chosen", "-flawed", "-painted"].map((tone) => (
           <marker
             key={tone}
             id={`arrow${tone}`}
             className={`arrow${tone}`}
             viewBox="0 0 8 8"
-            refX="7"
+            refX={tone === "-painted" ? 0.5 : 7}
             refY="4"
-            markerWidth="9"
-            markerHeight="9"
+            markerWidth={tone === "-painted" ? 12 : 9}
+            markerHeight={tone === "-painted" ? 12 : 9}
             markerUnits="userSpaceOnUse"
             orient="auto"
           >

@@ -22,6 +22,8 @@ export interface Crowd {
   back: Uint32Array;
   front: Uint32Array;
   name: (vertex: number) => string;
+  /** Colours that tell a number instead of the function, where there is one. */
+  tint?: ((vertex: number) => string | null | undefined) | undefined;
 }
 
 export function crowdOfScene(

@@ -119,10 +119,31 @@ function glyphPath(path: string): Path2D {
 export function paintVertices(sheet: Sheet, crowd: Crowd, seen: Uint8Array): void {
   crowd.looks.forEach((_, look) => {
     const those: number[] = [];
-    for (let i = 0; i < crowd.count; i++) if (seen[i] && crowd.look[i] === look) those.push(i);
+    for (let i = 0; i < crowd.count; i++) if (seen[i] && crowd.look[i] === look && !crowd.tint?.(i)) those.push(i);
     paintAlike(sheet, crowd, look, those);
   });
+  if (crowd.tint) paintTints(sheet, crowd, seen, crowd.tint);
   if (16 * sheet.view.zoom >= 13) paintNames(sheet, crowd, seen);
+}
+
+/** Colours that tell numbers, over the vertices that have one. */
+function paintTints(sheet: Sheet, crowd: Crowd, seen: Uint8Array, tint: NonNullable<Crowd["tint"]>): void {
+  const { pen, view, theme } = sheet;
+  pen.strokeStyle = `rgba(${INK[theme]},.55)`;
+  pen.lineWidth = Math.min(1.6, 0.6 / view.zoom);
+  for (let i = 0; i < crowd.count; i++) {
+    const colour = seen[i] ? tint(i) : null;
+    const form = crowd.looks[crowd.look[i] as number]?.form;
+    if (!colour || !form) continue;
+    const [x, y] = [crowd.x[i] as number, crowd.y[i] as number];
+    // From afar a vertex is a dot: it must still be seen.
+    const [w, h] = [Math.max(form.halfWidth, 1.5 / view.zoom), Math.max(form.halfHeight, 1.5 / view.zoom)];
+    pen.fillStyle = colour;
+    pen.beginPath();
+    pen.roundRect(x - w, y - h, 2 * w, 2 * h, Math.min(w, 12));
+    pen.fill();
+    pen.stroke();
+  }
 }
 
 /** Vertices of one look: dots where they are small, else copies of one picture of it. */

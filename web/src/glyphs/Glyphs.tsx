@@ -8,16 +8,23 @@ interface CapsuleGlyphProps {
   theme: Theme;
   /** Stripes on the lower edge tell what a capsule wears. */
   worn?: number;
+  /** Colours that tell a number instead of the function; without a fill there is no number. */
+  paint?: { fill: string | null; ink: string } | undefined;
 }
 
+/** Neutral ink, for capsules whose colour tells a number. */
+const NEUTRAL = { light: "#636a7c", dark: "#a3a8ba" } as const;
+
 /** A capsule as it is drawn: its shape tells the rank, its mark the function. */
-export const CapsuleGlyph = memo(function CapsuleGlyph({ glyph, rank, theme, worn = 0 }: CapsuleGlyphProps) {
+export const CapsuleGlyph = memo(function CapsuleGlyph({ glyph, rank, theme, worn = 0, paint }: CapsuleGlyphProps) {
   const shape = shapeOf(rank);
   const form = FORMS[shape];
   const { width, height } = extent(form);
-  const [ink, wash] = colours(glyph, theme);
+  const [own, wash] = colours(glyph, theme);
+  const edge = paint ? NEUTRAL[theme] : own;
+  const ink = paint ? (paint.fill ? paint.ink : NEUTRAL[theme]) : own;
   const [x, y] = [form.halfWidth, form.halfHeight + form.sheets];
-  const line = { fill: wash, stroke: ink, strokeWidth: 1.6 };
+  const line = { fill: paint ? (paint.fill ?? "transparent") : wash, stroke: edge, strokeWidth: 1.6 };
   const sheets = form.sheets ? [form.sheets, form.sheets / 2, 0] : [0];
   return (
     <svg
@@ -46,7 +53,7 @@ export const CapsuleGlyph = memo(function CapsuleGlyph({ glyph, rank, theme, wor
       {shape === "volume" && (
         <path
           d={`M0.8 ${form.sheets + 0.8}L${form.sheets} 0.8M${width - form.sheets} ${form.sheets + 0.8}L${width - 0.8} 0.8M${width - form.sheets} ${height - 0.8}L${width - 0.8} ${height - form.sheets}`}
-          stroke={ink}
+          stroke={edge}
           strokeWidth={1.2}
           fill="none"
         />

@@ -157,7 +157,7 @@ export function checkedUse({ report, scene, path }: Sight, use: Use): CheckedUse
 }
 
 /** The path of the capsule that a use's first output is, in its last copy. */
-function outputPath(scene: Drawing, path: string, first: Use): string | undefined {
+export function outputPath(scene: Drawing, path: string, first: Use): string | undefined {
   let [use, before, port]: [Use, string, string | undefined] = [first, path, undefined];
   for (let depth = 0; depth < 32; depth++) {
     const group = scene.group.get(use.group);

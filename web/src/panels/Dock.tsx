@@ -1,18 +1,23 @@
-import { useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDetail, RunRow, Value } from "../api/types";
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { showInsight } from "../insight/mode";
 import { grouped } from "../model/findings";
+import { GoOnChanged } from "../runs/GoOn";
+import { isGoing, percent } from "../runs/listing";
+import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
+import { Needs } from "./Needs";
 import { type Chosen, OwnData } from "./OwnData";
+
+const Vary = lazy(() => import("../sweeps/Vary").then((module) => ({ default: module.Vary })));
 
 const FIRST = ["epochs", "batch", "seed"];
 const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
-const GOING = ["running", "created"];
-const isGoing = (run: { state?: string | undefined } | null | undefined) => GOING.includes(run?.state ?? "");
 
 /** A recipe's field in the form of an attribute, for those that are one value. */
 function asAttribute(field: RecipeField): Attribute | null {
@@ -27,8 +32,8 @@ function asAttribute(field: RecipeField): Attribute | null {
   };
 }
 
-const percent = (value: number | null | undefined) =>
-  value === undefined || value === null ? "" : `${(value * 100).toFixed(1)} %`;
+const quality = ({ values, state }: RunRow) =>
+  values.val_accuracy ? percent(values.val_accuracy) : (values.val_loss?.toFixed(3) ?? state);
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
 
 /** The runs of this drawing, and the newest or chosen one in full, looked at again while it goes on. */
@@ -52,10 +57,17 @@ function useRuns(id: string | null) {
   return { runs, chosen: chosen ?? runs[0]?.id ?? null, choose: setChosen, detail, look };
 }
 
+/** Other tools that hear of the run, too. */
+interface Watchers {
+  tensorboard: boolean;
+  mlflow: boolean;
+}
+
 interface FormProps {
   data: DataSet[];
   fields: RecipeFields | null;
-  onStart: (data: Chosen, recipe: Attributes) => void;
+  onStart: (data: Chosen, recipe: Attributes, watchers: Watchers) => void;
+  onVary: (data: Chosen, recipe: Attributes) => void;
   busy: boolean;
   /** Own data that were looked into, and how they are to be read. */
   own: Chosen | null;
@@ -71,12 +83,13 @@ interface Method {
   options?: Attributes;
 }
 
-function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
+function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
   const well = useStudio((s) => s.report?.well_formed ?? false);
   const [chosen, setChosen] = useState("");
   const [recipe, setRecipe] = useState<Attributes>({});
   const [optimiser, setOptimiser] = useState<Method>({});
+  const [watchers, setWatchers] = useState<Watchers>({ tensorboard: false, mlflow: false });
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
@@ -104,7 +117,7 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
   const first = FIRST.flatMap((name) => all.filter((field) => field.name === name));
   const rest = shown(all.filter((field) => !first.includes(field)));
   const method = fields?.optimisers.find((one) => one.name === (optimiser.kind ?? "adam")) ?? fields?.optimisers[0];
-  const start = () => {
+  const filled = (): [Chosen, Attributes] => {
     const { kind = method?.name, rate = method?.rate, options: details } = optimiser;
     const changed = Object.keys(optimiser).length > 0 && kind !== undefined && rate !== undefined;
     const name = chosen || usual;
@@ -114,17 +127,17 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
     const rest = Object.fromEntries(Object.entries(again?.recipe ?? {}).filter(([key]) => !shown.has(key)));
     const before = again?.recipe.data as Chosen | undefined;
     const base = { ...rest, ...recipe };
-    onStart(
+    return [
       before?.name === name && own?.name !== name ? before : { name, options },
       changed ? { ...base, optimiser: { kind, rate, ...(details ? { options: details } : {}) } } : base,
-    );
+    ];
   };
   return (
     <form
       className="recipe"
       onSubmit={(event) => {
         event.preventDefault();
-        start();
+        onStart(...filled(), watchers);
       }}
     >
       {again && (
@@ -190,11 +203,34 @@ function RecipeForm({ data, fields, onStart, busy, own, onOwn }: FormProps) {
             {word.recipe} ({rest.length})
           </summary>
           <div className="fields">{rest}</div>
+          {(["tensorboard", "mlflow"] as const).map((name) => (
+            <label key={name} className="check watcher" title={word[`${name}Hint`]}>
+              <input
+                type="checkbox"
+                data-watcher={name}
+                checked={watchers[name]}
+                onChange={(event) => setWatchers({ ...watchers, [name]: event.currentTarget.checked })}
+              />
+              {word[name]}
+            </label>
+          ))}
         </details>
       )}
-      <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
-        ▶ {word.start}
-      </button>
+      <div className="starting">
+        <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
+        <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
+          ▶ {word.start}
+        </button>
+        <button
+          type="button"
+          className="button"
+          title={word.varyTitle}
+          disabled={!well || !data.length}
+          onClick={() => onVary(...filled())}
+        >
+          {word.vary}
+        </button>
+      </div>
     </form>
   );
 }
@@ -203,33 +239,6 @@ const RATE: Attribute = {
   ...{ name: "rate", kind: "number", help: "How far each step goes.", default: null, inferred: false, required: false },
   ...{ letter: "", minimum: 0, maximum: null, choices: [], axes: 0, unit: "" },
 };
-
-function Progress({ run, onStop }: { run: RunRow | undefined; onStop: () => void }) {
-  const word = words(useStudio((s) => s.language));
-  if (!run) return null;
-  const accuracy = percent(run.values?.val_accuracy ?? run.values?.accuracy);
-  return (
-    <div className="progress">
-      <progress max={run.epochs || 1} value={run.epoch || 0} aria-label={`epoch ${run.epoch} of ${run.epochs}`} />
-      <span className="mono">
-        epoch {run.epoch}/{run.epochs}
-        {accuracy && (
-          <>
-            {" · "}
-            <b data-accuracy={run.values?.val_accuracy ?? run.values?.accuracy}>{accuracy}</b>
-          </>
-        )}
-        {" · "}
-        <i data-run-state={run.state}>{run.state}</i>
-      </span>
-      {isGoing(run) && (
-        <button type="button" className="button" onClick={onStop}>
-          {word.stop}
-        </button>
-      )}
-    </div>
-  );
-}
 
 export function Dock() {
   const id = useStudio((s) => s.id);
@@ -244,9 +253,10 @@ export function Dock() {
   }, []);
   const [own, setOwn] = useState<Chosen | null>(null);
   const [bringing, setBringing] = useState<File[] | null>(null);
-  const start = async (set: Chosen, recipe: Attributes) => {
+  const [varying, setVarying] = useState<[Chosen, Attributes] | null>(null);
+  const start = async (set: Chosen, recipe: Attributes, watchers: Watchers) => {
     if (!id) return;
-    const made = await attempt(api.train(id, set, recipe));
+    const made = await attempt(api.train(id, set, recipe, watchers));
     if (made) choose(made.run);
     await look();
   };
@@ -265,10 +275,16 @@ export function Dock() {
         data={data}
         fields={fields}
         busy={runs.some(isGoing)}
-        onStart={(set, recipe) => void start(set, recipe)}
+        onVary={(set, recipe) => setVarying([set, recipe])}
+        onStart={(set, recipe, watchers) => void start(set, recipe, watchers)}
         own={own}
         onOwn={() => setBringing([])}
       />
+      {varying && id && (
+        <Suspense fallback={null}>
+          <Vary id={id} data={varying[0]} recipe={varying[1]} onClose={() => setVarying(null)} />
+        </Suspense>
+      )}
       {bringing && (
         <OwnData
           there={data.filter((one) => one.kind === "own").map((one) => one.name)}
@@ -284,7 +300,33 @@ export function Dock() {
       <div className="curve-box">
         {runs.length && detail ? (
           <>
-            <Progress run={now} onStop={() => now && void attempt(api.stop(now.id)).then(look)} />
+            {now && (
+              <>
+                <div className="progress">
+                  <Progress run={now} />
+                  <button
+                    type="button"
+                    className="button"
+                    title={`${word.showOnNetwork} (O)`}
+                    onClick={() => showInsight(now.id)}
+                  >
+                    {word.showOnNetwork}
+                  </button>
+                  <Steer run={now} onChange={look} />
+                  {detail.id === now.id && (
+                    <GoOnChanged
+                      key={now.id}
+                      run={detail}
+                      onStarted={(run) => {
+                        choose(run);
+                        return look();
+                      }}
+                    />
+                  )}
+                </div>
+                <Marks run={now} />
+              </>
+            )}
             <Curve series={detail.series ?? {}} theme={theme} />
           </>
         ) : (
@@ -294,6 +336,7 @@ export function Dock() {
       <div className="runs">
         <h3>
           {word.runs}
+          <a href="#/sweeps">{word.sweeps}</a>
           <a href="#/runs">{word.allRuns}</a>
         </h3>
         {runs.map((run) => (
@@ -305,7 +348,10 @@ export function Dock() {
           >
             <i className="dot" />
             <span>{run.name ?? run.id}</span>
-            <code>{percent(run.values?.val_accuracy) || (run.values?.val_loss?.toFixed(3) ?? run.state)}</code>
+            <code>{quality(run)}</code>
+            {isGoing(run) && (
+              <progress max={1} value={run.share} aria-label={`${run.name} ${run.epoch}/${run.epochs}`} />
+            )}
           </button>
         ))}
       </div>

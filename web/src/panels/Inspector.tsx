@@ -1,14 +1,17 @@
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { api } from "../api/client";
 import { align, arrange, duplicate, makeGroup, removeSelected } from "../app/actions";
 import { useNeurons } from "../app/neurons";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { useInsight } from "../insight/mode";
 import { CapsuleCard, ConnectionCard } from "./Cards";
 import { GroupCard } from "./GroupCard";
 import { MathematicsCard } from "./MathematicsCard";
 import { NeuronCard } from "./NeuronCard";
 import { DrawingCard, NoteCard, UseCard } from "./OtherCards";
+
+const ValuesCard = lazy(() => import("../insight/Values").then((module) => ({ default: module.ValuesCard })));
 
 function Many({ count }: { count: number }) {
   const word = words(useStudio((s) => s.language));
@@ -62,7 +65,7 @@ function CodeCard({ id }: { id: string }) {
   );
 }
 
-type Tab = "thing" | "mathematics" | "code";
+type Tab = "thing" | "values" | "mathematics" | "code";
 
 export function Inspector() {
   const selection = useStudio((s) => s.selection);
@@ -90,7 +93,13 @@ export function Inspector() {
             : level
               ? word.group
               : word.drawing;
+  const insight = useInsight((s) => s.on);
+  // Whoever sees a training on the canvas wants its numbers here; the other tabs are a click away.
+  useEffect(() => {
+    if (insight) setTab("values");
+  }, [insight]);
   const tabs: [Tab, string][] = [["thing", title]];
+  if (insight && selection.size < 2 && !note && !neuron) tabs.push(["values", word.valuesTab]);
   if (capsule || connection) tabs.push(["mathematics", word.mathematics]);
   tabs.push(["code", word.code]);
   const shown = tabs.some(([key]) => key === tab) ? tab : "thing";
@@ -103,7 +112,13 @@ export function Inspector() {
           </button>
         ))}
       </div>
-      <div className="scroll" role="tabpanel" aria-label={title}>
+      <div
+        className="scroll"
+        role="tabpanel"
+        aria-label={title}
+        // Values are read, not edited: without a field in them, the keys scroll the panel itself.
+        tabIndex={shown === "values" ? 0 : undefined}
+      >
         {shown === "thing" && selection.size > 1 && <Many count={selection.size} />}
         {shown === "thing" && capsule && <CapsuleCard capsule={capsule} />}
         {shown === "thing" && connection && <ConnectionCard connection={connection} />}
@@ -111,6 +126,11 @@ export function Inspector() {
         {shown === "thing" && note && <NoteCard note={note} />}
         {shown === "thing" && neuron && <NeuronCard />}
         {shown === "thing" && !selection.size && !neuron && (level ? <GroupCard level={level} /> : <DrawingCard />)}
+        {shown === "values" && (
+          <Suspense fallback={null}>
+            <ValuesCard id={only} />
+          </Suspense>
+        )}
         {shown === "mathematics" && id && only && <MathematicsCard id={id} item={only} />}
         {shown === "code" && id && <CodeCard id={id} />}
       </div>

@@ -4,6 +4,7 @@ import { arrange, openToNeurons, redo, undo } from "../app/actions";
 import { toggleDock, toggleLanguage, toggleTheme } from "../app/preferences";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { toggleInsight } from "../insight/mode";
 import { nameOf } from "../model/drawing";
 import { grouped, shortNumber } from "../model/findings";
 import { TheoryItems } from "../theory/Menu";
@@ -129,6 +130,9 @@ function MoreMenu() {
       <FileItems />
       <button type="button" role="menuitem" onClick={() => show("history")}>
         {word.history} <kbd>B</kbd>
+      </button>
+      <button type="button" role="menuitem" onClick={toggleInsight}>
+        {word.insight} <kbd>O</kbd>
       </button>
       <TheoryItems />
       <button type="button" role="menuitem" onClick={() => void openToNeurons(capsule)}>

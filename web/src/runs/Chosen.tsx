@@ -1,10 +1,11 @@
 import { ReactFlowProvider } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { useEffect, useMemo, useState } from "react";
-import type { Attributes, Drawn, RunRow, Value } from "../api/types";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import type { Attributes, Drawn, RunDetail, RunRow, Value } from "../api/types";
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { showInsight } from "../insight/mode";
 import type { Comparison } from "../theory/api";
 import { Details, Total } from "../theory/Compare";
 import { ComparedCanvas } from "../theory/ComparedCanvas";
@@ -12,14 +13,21 @@ import { overlay } from "../theory/difference";
 import { runsApi } from "./api";
 import { colourOf } from "./curves";
 import { useCurves } from "./following";
-import { duration, isGoing } from "./listing";
+import { GoOnChanged, Kept } from "./GoOn";
+import { isGoing } from "./listing";
 import { Plot } from "./Plot";
-import { stateWord } from "./RunTable";
 import { compared } from "./recipes";
+import { Marks, Progress, Steer } from "./Steering";
 
 type Tab = "curves" | "recipe" | "drawing" | "notes";
 
-function Recipes({ chosen, drawn }: { chosen: readonly RunRow[]; drawn: readonly Drawn[] }) {
+interface RecipesProps {
+  chosen: readonly RunRow[];
+  drawn: readonly Drawn[];
+  children: ReactNode;
+}
+
+function Recipes({ chosen, drawn, children }: RecipesProps) {
   const word = words(useStudio((s) => s.language));
   const theme = useStudio((s) => s.theme);
   const recipes = chosen.map((run) => (drawn.find((one) => one.id === run.id)?.recipe ?? {}) as Value);
@@ -27,6 +35,7 @@ function Recipes({ chosen, drawn }: { chosen: readonly RunRow[]; drawn: readonly
   if (!rows.length && drawn.length) return <p className="soft centred">{word.sameRecipe}</p>;
   return (
     <div className="recipes" role="region" aria-label={word.recipeTab}>
+      {children}
       {chosen.length > 1 && <p className="soft">{word.onlyDiffering}</p>}
       <table className="recipe-table">
         <thead>
@@ -168,49 +177,76 @@ async function trainAgain(run: RunRow): Promise<void> {
   location.hash = `#/drawing/${drawing.id}`;
 }
 
-function Actions({ run, onChange }: { run: RunRow; onChange: () => void }) {
+/** What is told of one run beyond its row, asked for again when it stands otherwise. */
+function useDetail(run: RunRow | undefined): RunDetail | null {
+  const [detail, setDetail] = useState<RunDetail | null>(null);
+  const [id, state] = [run?.id, `${run?.state} ${run?.resumed}`];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the state is the signal
+  useEffect(() => {
+    setDetail(null);
+    if (!id) return;
+    let current = true;
+    void runsApi.detail(id).then(
+      (found) => current && setDetail(found),
+      () => undefined,
+    );
+    return () => {
+      current = false;
+    };
+  }, [id, state]);
+  return detail;
+}
+
+/** From which run the weights were taken, as the summary keeps it. */
+function Origin({ detail }: { detail: RunDetail | null }) {
+  const word = words(useStudio((s) => s.language));
+  const from = detail?.summary?.init_from as (Parameters<typeof Kept>[0]["report"] & { run: string }) | undefined;
+  if (!from?.run) return null;
+  const { remembered = [], forgotten = "" } = from;
+  return (
+    <section data-origin={from.run}>
+      <h3>
+        {word.startedFrom} {from.run}
+      </h3>
+      <Kept report={{ ...from, remembered, forgotten }} />
+    </section>
+  );
+}
+
+function Actions({ run, detail, onChange }: { run: RunRow; detail: RunDetail | null; onChange: () => void }) {
   const word = words(useStudio((s) => s.language));
   return (
     <>
+      <Steer run={run} onChange={onChange} />
+      {detail?.id === run.id && <GoOnChanged run={detail} onStarted={onChange} />}
       {run.state !== "damaged" && (
-        <button type="button" className="button primary" onClick={() => void trainAgain(run)}>
+        <button type="button" className="button" onClick={() => void trainAgain(run)}>
           {word.trainAgain}
         </button>
       )}
       {run.drawing && (
-        <a className="button" href={`#/drawing/${run.drawing}`}>
-          {word.openDrawing}
-        </a>
-      )}
-      {isGoing(run) && (
-        <button type="button" className="button" onClick={() => void attempt(runsApi.stop(run.id)).then(onChange)}>
-          {word.stop}
-        </button>
+        <>
+          <a className="button" href={`#/drawing/${run.drawing}`}>
+            {word.openDrawing}
+          </a>
+          <a className="button" href={`#/drawing/${run.drawing}`} onClick={() => showInsight(run.id)}>
+            {word.showOnNetwork}
+          </a>
+        </>
       )}
     </>
   );
 }
 
 function Headline({ run }: { run: RunRow }) {
-  const word = words(useStudio((s) => s.language));
-  const facts = [
-    stateWord(run.state, word),
-    run.reason,
-    run.throughput ? `${Math.round(run.throughput).toLocaleString()} ${word.samplesPerSecond}` : "",
-    run.left !== null ? `${duration(run.left)} ${word.timeLeft}` : "",
-  ];
   return (
     <>
       <h2>{run.name}</h2>
-      <p className="soft facts-line">{facts.filter(Boolean).join(" · ")}</p>
-      {isGoing(run) && (
-        <div className="progress">
-          <progress max={1} value={run.share} aria-label={`${word.epoch} ${run.epoch} / ${run.epochs}`} />
-          <span className="mono">
-            {word.epoch} {run.epoch}/{run.epochs}
-          </span>
-        </div>
-      )}
+      <div className="progress">
+        <Progress run={run} />
+      </div>
+      {run.reason && <p className="soft facts-line">{run.reason}</p>}
+      <Marks run={run} />
     </>
   );
 }
@@ -228,6 +264,7 @@ export function Chosen({ chosen, onChange, onRemove, onNone }: ChosenProps) {
   const [tab, setTab] = useState<Tab>("curves");
   const drawn = useCurves(chosen);
   const [only] = chosen;
+  const detail = useDetail(chosen.length === 1 ? only : undefined);
   if (!only)
     return (
       <aside className="chosen-runs" aria-label={word.curves}>
@@ -255,7 +292,7 @@ export function Chosen({ chosen, onChange, onRemove, onNone }: ChosenProps) {
           </h2>
         )}
         <div className="run-actions">
-          {single && <Actions run={only} onChange={onChange} />}
+          {single && <Actions run={only} detail={detail} onChange={onChange} />}
           {!(single && isGoing(only)) && (
             <button type="button" className="button danger" onClick={onRemove}>
               {word.remove}
@@ -275,7 +312,11 @@ export function Chosen({ chosen, onChange, onRemove, onNone }: ChosenProps) {
         </div>
       </header>
       {tab === "curves" && <Plot chosen={chosen} drawn={drawn} />}
-      {tab === "recipe" && <Recipes chosen={chosen} drawn={drawn} />}
+      {tab === "recipe" && (
+        <Recipes chosen={chosen} drawn={drawn}>
+          {single && <Origin detail={detail} />}
+        </Recipes>
+      )}
       {tab === "drawing" && <Drawings chosen={chosen} />}
       {tab === "notes" &&
         (single ? (

@@ -3,15 +3,10 @@ import type { RunRow } from "../api/types";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { colourOf } from "./curves";
-import { accuracyOf, type Column, duration, figure, isGoing, lossOf, type Order, percent } from "./listing";
+import { accuracyOf, type Column, duration, figure, isGoing, lossOf, type Order, percent, stateWord } from "./listing";
 
 const HEIGHT = 38;
 const BEYOND = 8;
-
-/** The state in the page's language; one that the page does not know yet is told as it is. */
-export function stateWord(state: string, word: ReturnType<typeof words>): string {
-  return (word as Record<string, string>)[state] ?? state;
-}
 
 function started(run: RunRow): string {
   if (!run.created) return "–";
@@ -23,7 +18,7 @@ function started(run: RunRow): string {
 
 function Progress({ run }: { run: RunRow }) {
   const word = words(useStudio((s) => s.language));
-  if (!isGoing(run))
+  if (!isGoing(run) && (run.state === "finished" || !run.share))
     return (
       <>
         {run.epoch}
@@ -32,8 +27,9 @@ function Progress({ run }: { run: RunRow }) {
     );
   const speed = run.throughput ? `${Math.round(run.throughput).toLocaleString()} ${word.samplesPerSecond}` : "";
   const left = run.left !== null ? `${duration(run.left)} ${word.timeLeft}` : "";
+  const rate = run.rate !== null ? `${word.rateCurve.toLowerCase()} ${figure(run.rate)}` : "";
   return (
-    <span className="going" title={[speed, left].filter(Boolean).join(" · ")}>
+    <span className="going" title={[rate, speed, left].filter(Boolean).join(" · ")}>
       <progress max={1} value={run.share} aria-label={`${word.epoch} ${run.epoch} / ${run.epochs}`} />
       <small>
         {run.epoch}/{run.epochs}
@@ -80,9 +76,15 @@ const Row = memo(function Row({ run, index, place, current, onChoose, onFocus }:
       </td>
       <td title={run.reason}>
         <span className={`state ${run.state}`}>{stateWord(run.state, word)}</span>
+        {run.inexact && (
+          <abbr data-mark="inexact" title={`${word.inexact} ${run.inexact}`}>
+            ≈
+          </abbr>
+        )}
       </td>
       <th scope="row" title={[run.name, ...run.tags, run.note].filter(Boolean).join("\n")}>
         <span>{run.name}</span>
+        {run.sweep && <em title={`${word.ofSweep} ${run.sweep}`}>{run.sweep.slice(run.sweep.indexOf("/"))}</em>}
         {run.tags.slice(0, 1).map((tag) => (
           <em key={tag}>{tag}</em>
         ))}

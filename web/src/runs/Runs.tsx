@@ -1,15 +1,14 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { RunRow } from "../api/types";
-import { toggleLanguage, toggleTheme } from "../app/preferences";
 import { attempt, say } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
-import { Logo } from "../panels/Logo";
+import { PageBar } from "../panels/PageBar";
 import { runsApi } from "./api";
 import { Chosen } from "./Chosen";
 import { useRunList } from "./following";
-import { type Column, type Filter, fitting, isGoing, type Order, sorted } from "./listing";
-import { RunTable, stateWord } from "./RunTable";
+import { type Column, type Filter, fitting, isGoing, type Order, sorted, stateWord } from "./listing";
+import { RunTable } from "./RunTable";
 import "../theory/theory.css";
 import "./runs.css";
 
@@ -17,6 +16,9 @@ const MOST = 24;
 const NUMBERS: readonly Column[] = ["epoch", "accuracy", "started", "seconds"];
 const EVERYTHING: Filter = { search: "", state: "", drawn: "", data: "" };
 const distinct = (values: string[]) => [...new Set(values)].filter(Boolean).sort();
+
+/** The run that the address names, as a sweep's table does. */
+const inAddress = () => /^#\/runs\/([\w-]+)/.exec(location.hash)?.slice(1, 2) ?? [];
 
 /** Delete runs one after another; the notice takes all of them back. */
 async function removeRuns(runs: readonly RunRow[], then: () => Promise<void>): Promise<void> {
@@ -78,11 +80,10 @@ function Tools({ runs, filter, change }: { runs: RunRow[]; filter: Filter; chang
 /** All runs of the workspace: listed, followed, laid over each other, compared. */
 export function Runs() {
   const word = words(useStudio((s) => s.language));
-  const theme = useStudio((s) => s.theme);
   const { runs, load } = useRunList();
   const [filter, setFilter] = useState(EVERYTHING);
   const [order, setOrder] = useState<Order>({ column: "started", down: true });
-  const [ids, setIds] = useState<readonly string[]>([]);
+  const [ids, setIds] = useState<readonly string[]>(inAddress);
   const all = runs ?? [];
   const shown = useMemo(() => sorted(fitting(runs ?? [], filter), order), [runs, filter, order]);
   const chosen = useMemo(
@@ -114,27 +115,18 @@ export function Runs() {
     }));
   return (
     <div className="runs-page">
-      <header id="top">
-        <a className="logo" href="#/" aria-label={`inkcap, ${word.startScreen}`}>
-          <Logo />
-          inkcap
+      <PageBar
+        title={word.runs}
+        status={
+          <span className="chip" role="status" data-count={shown.length}>
+            {shown.length === all.length ? all.length : `${shown.length} / ${all.length}`} {word.runs.toLowerCase()}
+          </span>
+        }
+      >
+        <a className="button" href="#/sweeps">
+          {word.sweeps}
         </a>
-        <nav className="crumbs" aria-label={word.runs}>
-          <a href="#/">{word.startScreen}</a>
-          <i>/</i>
-          <b>{word.runs}</b>
-        </nav>
-        <span className="chip" role="status" data-count={shown.length}>
-          {shown.length === all.length ? all.length : `${shown.length} / ${all.length}`} {word.runs.toLowerCase()}
-        </span>
-        <span className="grow" />
-        <button type="button" className="button" onClick={toggleTheme}>
-          {theme === "dark" ? word.light : word.dark}
-        </button>
-        <button type="button" className="button" onClick={toggleLanguage}>
-          {word.language}
-        </button>
-      </header>
+      </PageBar>
       <section className="run-list" aria-label={word.runs}>
         <Tools runs={all} filter={filter} change={(part) => setFilter((before) => ({ ...before, ...part }))} />
         <RunTable

@@ -104,3 +104,16 @@ export function figure(value: number | null | undefined): string {
 
 export const percent = (value: number | null | undefined) =>
   value === null || value === undefined ? "–" : `${(value * 100).toFixed(1)} %`;
+
+/** The state in the page's language; one that the page does not know yet is told as it is. */
+export function stateWord(state: string, word: object): string {
+  return (word as Record<string, string>)[state] ?? state;
+}
+
+/** What a run that was killed goes on from, and what of it is trained again. */
+export function lostWords(run: RunRow, word: Record<"lostAll" | "lostSome" | "lostNone", string>): string {
+  if (run.checkpoint === null || isGoing(run)) return "";
+  if (!run.checkpoint) return word.lostAll;
+  const text = run.step > run.checkpoint ? word.lostSome : word.lostNone;
+  return text.replace("{at}", String(run.checkpoint)).replace("{n}", String(run.step - run.checkpoint));
+}

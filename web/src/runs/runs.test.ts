@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Drawn, RunRow } from "../api/types";
+import { words } from "../app/words";
 import { linesOf, measuresOf, smoothed, tableOf } from "./curves";
-import { duration, figure, fitting, merged, sorted, withGoing } from "./listing";
+import { duration, figure, fitting, lostWords, merged, sorted, withGoing } from "./listing";
 import { compared } from "./recipes";
 
 const run = (name: string, more: Partial<RunRow> = {}): RunRow => ({
   ...{ id: name, name, drawing: null, drawn: "net", data: "digits", state: "finished", reason: "" },
   ...{ created: "2026-01-01T00:00:00Z", finished: "", seconds: 1, epoch: 1, epochs: 1, step: 10, share: 1 },
   ...{ values: {}, monitor: "val_loss", best_epoch: 1, best_value: 1, throughput: null, left: null },
-  ...{ note: "", tags: [] },
+  ...{ note: "", tags: [], rate: null, resumed: 0, inexact: "", hint: "", checkpoint: null, sweep: "" },
   ...more,
 });
 const ANY = { search: "", state: "", drawn: "", data: "" };
@@ -100,4 +101,13 @@ it("recipes are compared by what is different alone", () => {
   expect(compared([recipe(0.1), recipe(0.2)])).toEqual([{ name: "optimiser.rate", values: ["0.1", "0.2"] }]);
   expect(compared([recipe(0.1), recipe(0.1)])).toEqual([]);
   expect(compared([recipe(0.1)]).map(({ name }) => name)).toEqual(["batch", "optimiser.kind", "optimiser.rate"]);
+});
+
+it("a killed run says from where it goes on, and what is trained again", () => {
+  const word = words("en");
+  const told = (more: Partial<RunRow>) => lostWords(run("a", { state: "interrupted", step: 30, ...more }), word);
+  expect(told({ checkpoint: 20 })).toContain("step 20; the 10 steps since then");
+  expect(told({ checkpoint: 30 })).toContain("nothing is lost");
+  expect(told({ checkpoint: 0 })).toContain("from the start");
+  expect([told({ checkpoint: null }), told({ checkpoint: 20, state: "running" })]).toEqual(["", ""]);
 });

@@ -12,11 +12,23 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import TypeAdapter
 
 from inkcap.drawing import from_text
-from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, DataSpec, Recipe, RunFolder, declared_fields, recipe_to_json
+from inkcap.recipes import (
+    LOSSES,
+    OPTIMISERS,
+    SCHEDULES,
+    DataSpec,
+    OptimiserSpec,
+    Recipe,
+    RunFolder,
+    declared_fields,
+    recipe_to_json,
+    steering,
+)
 from inkcap.recipes.fields import Field
 from inkcap.recipes.kinds import Kind as RecipeKind
 from inkcap.recipes.layout import METRICS
 from inkcap.studio import trainings
+from inkcap.studio.carrying import recipe_to_go_on, renamings
 from inkcap.studio.hub import Hub, HubOf, NotThere
 from inkcap.studio.models import (
     Comparison,
@@ -35,11 +47,22 @@ from inkcap.studio.models import (
 from inkcap.studio.record_shapes import Json
 from inkcap.studio.routes.history import comparison_of
 from inkcap.studio.routes.workspace import add_drawing
-from inkcap.studio.run_list import GOING, run_id
-from inkcap.studio.run_models import Drawn, Notes, RunDetail, RunRow, Started, TrainRequest
+from inkcap.studio.run_list import run_id
+from inkcap.studio.run_models import (
+    Carried,
+    Drawn,
+    MemoryNeeds,
+    Notes,
+    ResumeRequest,
+    RunDetail,
+    RunRow,
+    Started,
+    TrainRequest,
+)
 from inkcap.studio.run_notes import write_notes
 from inkcap.studio.run_trash import bring_back, put_away
 from inkcap.studio.uploads import check_inside, own_data, receive
+from inkcap.training.needs import estimate_before
 
 router = APIRouter(prefix="/api")
 Points = Annotated[int, Query(ge=10, le=10_000)]
@@ -100,7 +123,7 @@ def show_fields() -> RecipeFields:
     """Give everything that a recipe may say, with defaults, ranges and help."""
     return RecipeFields(
         data=[_field(field) for field in declared_fields(DataSpec)],
-        recipe=[_field(field) for field in declared_fields(Recipe)],
+        recipe=[_field(field, trainings.USUAL.get(field.name)) for field in declared_fields(Recipe)],
         optimisers=_kinds(OPTIMISERS),
         schedules=_kinds(SCHEDULES),
         losses=_kinds(LOSSES),
@@ -114,11 +137,11 @@ def _kinds(table: Mapping[str, RecipeKind]) -> list[Kind]:
     ]
 
 
-def _field(field: Field) -> RecipeField:
+def _field(field: Field, usual: object = None) -> RecipeField:
     return RecipeField(
         name=field.name,
         kind=field.kind,
-        default=cast("Json", field.schema()["default"]),
+        default=cast("Json", field.schema()["default"] if usual is None else usual),
         help=field.help,
         minimum=field.least,
         maximum=field.most,
@@ -133,29 +156,77 @@ def _field(field: Field) -> RecipeField:
 async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
     """Start to train a drawing as it is now; the run is a process of its own."""
     live = await hub.live(id)
-    _ = (await live.report()).network
+    network = (await live.report()).network
     drawing, _ = await live.copy()
-    return Started(run=await trainings.start(hub, id, drawing, asked.data, asked.recipe))
+    recipe = await asyncio.to_thread(trainings.as_usual, asked.recipe, network)
+    return Started(run=await trainings.start(hub, id, drawing, asked.model_copy(update={"recipe": recipe})))
+
+
+@router.get("/drawings/{id}/memory")
+async def show_memory(
+    hub: HubOf, id: str, batch: Annotated[int, Query(ge=1, le=1_000_000)] = 64, optimiser: str = "adam"
+) -> MemoryNeeds:
+    """Estimate how much memory a training of a drawing needs, before it is started."""
+    recipe = Recipe(DataSpec("any"), batch=batch, optimiser=OptimiserSpec(optimiser))
+    needs = await asyncio.to_thread(estimate_before, await (await hub.live(id)).report(), recipe)
+    parts = {name: getattr(needs, name) for name in ("total", "weights", "optimiser", "activations", "available")}
+    return MemoryNeeds(**parts, sizes=needs.sizes(), warning=needs.warning())
 
 
 @router.get("/runs", response_model=list[RunRow])
 def list_runs(hub: HubOf, drawing: str | None = None, going: bool = False) -> Response:
     """List the runs of the workspace, those of a drawing, or those that go on, the newest first."""
+    hub.earlier.look()
     # As they are: a thousand rows are not checked once more on their way out.
     return Response(ROWS.dump_json(hub.runs.rows(drawing, going=going)), media_type="application/json")
 
 
 @router.get("/runs/{id}")
-def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
+async def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
     """Give a run with its curves."""
-    path = found_run(hub, id)
-    row = hub.runs.row(path.name)
-    if row is None:
-        raise NotThere(GONE)
-    run = RunFolder.open(path)
-    series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
-    recipe = recipe_to_json(run.recipe()) if run.record.state != "created" else {}
-    return RunDetail(**row.model_dump(), recipe=recipe, summary=dict(run.summary()) or None, series=series)
+
+    def told() -> tuple[RunFolder, RunRow, dict[str, Any]]:
+        path = found_run(hub, id)
+        row = hub.runs.row(path.name)
+        if row is None:
+            raise NotThere(GONE)
+        run = RunFolder.open(path)
+        series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
+        recipe = recipe_to_json(run.recipe()) if run.record.state != "created" else {}
+        return run, row, {"recipe": recipe, "summary": dict(run.summary()) or None, "series": series}
+
+    run, row, more = await asyncio.to_thread(told)
+    return RunDetail(**row.model_dump(), **more, changed=await _changed(hub, run, row))
+
+
+async def _changed(hub: Hub, run: RunFolder, row: RunRow) -> bool:
+    if row.drawing is None or row.state in ("created", "damaged") or hub.store.row(row.drawing) is None:
+        return False
+    drawing, seq = await (await hub.live(row.drawing)).copy()
+    return await asyncio.to_thread(hub.changes.since, run, drawing, (row.drawing, seq))
+
+
+@router.get("/runs/{id}/carried")
+async def show_carried(hub: HubOf, id: str) -> Carried:
+    """Tell what the run's drawing as it is now would take over from the run, before anything is started."""
+    run = RunFolder.open(found_run(hub, id))
+    started = hub.store.runs().get(run.id)
+    if not started or hub.store.row(started) is None:
+        raise NotThere(f"{run.id}: the drawing that it was started from is not in this folder any more.")
+    live = await hub.live(started)
+    report = await live.report()
+    _ = report.network
+    drawing, _ = await live.copy()
+
+    def prepared() -> tuple[dict[str, str], Mapping[str, Any]]:
+        labels = [label for _, _, _, time, _, _, label in hub.store.heads(started) if time > run.record.created]
+        names = renamings(labels, from_text(run.drawing_text()), drawing)
+        return names, recipe_to_go_on(run, names, report.outputs)
+
+    names, recipe = await asyncio.to_thread(prepared)
+    told = await hub.helper.ask("borrow", text=drawing.to_text(), workspace=str(hub.workspace), recipe=recipe)
+    more = {key: told[key] for key in ("taken", "left", "remembered", "forgotten")}
+    return Carried(drawing=started, renamed=names, recipe=dict(recipe), **more)
 
 
 @router.get("/curves")
@@ -181,7 +252,21 @@ async def compare_runs(hub: HubOf, id: str, other: str) -> Comparison:
 @router.post("/runs/{id}/stop")
 def stop_run(hub: HubOf, id: str) -> Empty:
     """Stop a run; what it has learnt is kept."""
-    trainings.stop(RunFolder.open(found_run(hub, id)))
+    steering.stop(RunFolder.open(found_run(hub, id)))
+    return Empty()
+
+
+@router.post("/runs/{id}/pause")
+def pause_run(hub: HubOf, id: str) -> Empty:
+    """Pause a run: it saves all that it stands at, and its process ends, so that its memory is free."""
+    steering.pause(RunFolder.open(found_run(hub, id)))
+    return Empty()
+
+
+@router.post("/runs/{id}/resume")
+async def resume_run(hub: HubOf, id: str, asked: ResumeRequest) -> Empty:
+    """Go on with a run that has ended, in a process of its own."""
+    await trainings.resume(hub, RunFolder.open(found_run(hub, id)), asked.epochs)
     return Empty()
 
 
@@ -197,7 +282,7 @@ def delete_run(hub: HubOf, id: str) -> Undo:
     """Delete a run that has ended; the answer takes it back."""
     path = found_run(hub, id)
     row = hub.runs.row(path.name)
-    if row is not None and row.state in GOING:
+    if row is not None and row.state in steering.GOING:
         raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
     token = put_away(hub, path)
     hub.runs.curves.forget(path / METRICS)
@@ -224,7 +309,7 @@ def open_again(hub: HubOf, id: str) -> DrawingId:
 
 
 def found_run(hub: Hub, id: str) -> Path:
-    """Find the folder of a run."""
+    """Give the folder of a run by its id."""
     path = hub.runs.path(id)
     if path is None:
         raise NotThere(GONE)

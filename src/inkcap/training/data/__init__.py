@@ -19,7 +19,7 @@ from inkcap.training.data.preparation import Preparation
 from inkcap.training.data.preview import PartPreview, Preview
 from inkcap.training.data.scaling import Scaling
 from inkcap.training.data.single import load_one_input
-from inkcap.training.data.sources import FORMATS, SOURCES, FileFormat, Source, load
+from inkcap.training.data.sources import FORMATS, SOURCES, FileFormat, Source, load, load_named
 from inkcap.training.data.splitting import epoch_order, split
 from inkcap.training.data.tables import TableLayout
 from inkcap.training.data.validation import Fit, fit_to, validate
@@ -50,6 +50,7 @@ __all__ = [
     "epoch_order",
     "fit_to",
     "load",
+    "load_named",
     "load_one_input",
     "obtain",
     "parse_size",

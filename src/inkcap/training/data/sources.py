@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from inkcap.recipes import DataSpec
 from inkcap.training.data.archives import ARCHIVE_OPTIONS, load_archive
 from inkcap.training.data.bundled import load_diabetes, load_digits, table_loader
 from inkcap.training.data.dataset import Dataset
@@ -97,6 +98,15 @@ def load(
         raise DataError(f"{spec} cannot be read: {error.strerror or error}. Check the path and its rights.") from None
     except MemoryError:
         raise DataError(f"{spec} does not fit into memory. Give fewer or smaller samples.") from None
+
+
+def load_named(spec: DataSpec, folder: Path, progress: Progress | None = None) -> Dataset:
+    """Load data as a recipe names them."""
+    options = {
+        name: ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        for name, value in spec.options.items()
+    }
+    return load(spec.name, options, folder, progress=progress, resize=spec.resize)
 
 
 def _load(spec: str, options: Mapping[str, str], folder: Path, progress: Progress | None, resize: str) -> Dataset:
