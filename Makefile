@@ -32,7 +32,7 @@ studio: $(RUNTIME) front
 
 test: $(DEV) front browser
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 # The parts side by side: pyright takes the longest, the others fit beside it.
 check: $(DEV)

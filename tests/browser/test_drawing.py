@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hands import expect_total, expect_vertices, quick_add, select_vertex, start_empty
 from lenet_by_hand import CHARACTERS_BY_MOUSE, GESTURES_BY_KEYS, GESTURES_BY_MOUSE, PARAMETERS, TYPED
+from playwright.sync_api import expect
 
 
 def draw_lenet_by_keys(page):
@@ -175,7 +176,7 @@ def test_a_selection_becomes_a_group_that_opens_and_dissolves(page):
     page.keyboard.press("Enter")
     page.wait_for_selector(".crumbs >> text=group")
     page.wait_for_selector(".react-flow__node-capsule[data-id=c]")
-    assert page.locator(".react-flow__node-capsule[data-id=d]").count() == 0
+    expect(page.locator(".react-flow__node-capsule[data-id=d]")).to_have_count(0)
     page.keyboard.press("Escape")
     page.wait_for_selector(".group-box")
     select_vertex(page, ".react-flow__node-use")

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from hands import expect_total, expect_vertices, quick_add, start_empty
+from playwright.sync_api import expect
 
 from inkcap.zoo import draw
 
@@ -70,7 +71,7 @@ def test_names_copies_and_deletion_with_a_way_back(page):
     page.get_by_role("menuitem", name="Delete").click()
     page.wait_for_selector(".hero-card.new")
     page.wait_for_selector(".tile h3 >> text=/^Petrushka$/")
-    assert page.locator(".tile h3", has_text="Petrushka copy").count() == 0
+    expect(page.locator(".tile h3", has_text="Petrushka copy")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector(".crumbs b >> text=Petrushka copy")
     page.goto(page.url.split("#")[0] + "#/")
@@ -146,7 +147,7 @@ def test_own_data_are_looked_into_and_trained_on(page, tmp_path):
     page.fill("[data-option=missing]", "mean")
     page.keyboard.press("Enter")
     page.wait_for_selector(".data-outline >> text=12 samples")
-    assert page.locator(".class-counts meter").count() == 2
+    expect(page.locator(".class-counts meter")).to_have_count(2)
     images = tmp_path / "pictures.npz"
     np.savez(images, x=np.arange(6 * 16, dtype=np.uint8).reshape(6, 4, 4), y=np.arange(6) % 2)
     page.set_input_files(".own-data input[type=file]", images)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hands import expect_total, quick_add, select_vertex
+from playwright.sync_api import expect
 
 from inkcap import Drawing, check
 from inkcap.drawing import from_text
@@ -71,7 +72,7 @@ def test_an_error_inside_is_on_the_very_capsule_and_its_button_mends_it(page, op
     page.wait_for_selector(".react-flow__node[data-id=one] .flaw-mark", state="attached")
     open_use(page, "one", "pool")
     page.wait_for_selector(".react-flow__node[data-id=pool] .flaw-mark", state="attached")
-    assert page.locator(".flaw-mark").count() == 1
+    expect(page.locator(".flaw-mark")).to_have_count(1)
     assert captions(page)["in"] == "9×9×16"
     select_vertex(page, ".react-flow__node[data-id=pool]")
     page.click("#inspector .fix")
@@ -86,7 +87,7 @@ def test_each_copy_tells_its_own_numbers_and_an_expression_is_typed(page, opened
     page.keyboard.press("Enter")
     page.wait_for_selector(".react-flow__node[data-id=blocks]")
     open_use(page, "blocks", "first")
-    assert "one" in page.inner_text(".crumbs")
+    expect(page.locator(".crumbs")).to_contain_text("one", use_inner_text=True)
     select_vertex(page, ".react-flow__node[data-id=first]")
     page.keyboard.press("l")
     page.wait_for_selector("#inspector .formulas >> text=one.blocks.0.first")

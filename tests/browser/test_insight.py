@@ -7,6 +7,7 @@ import time
 
 import pytest
 from hands import quick_add, select_vertex, serious
+from playwright.sync_api import expect
 
 from inkcap.zoo import NETWORKS
 
@@ -158,11 +159,11 @@ def test_the_overlay_is_led_by_the_keys_and_shows_what_was_measured(page, client
     expect_number(page, "b", told["capsules"]["b"]["delta"][-2])
     page.keyboard.press("m")
     expect_number(page, "b", told["capsules"]["b"]["output"][-2])
-    assert page.input_value("#insight-measure") == "output"
+    expect(page.locator("#insight-measure")).to_have_value("output")
     page.keyboard.press("m")
     expect_number(page, "b", told["capsules"]["b"]["weight"][-2])
     # Data have no weights: they are there, without a colour and without a number.
-    assert number(page, "a").count() == 0
+    expect(number(page, "a")).to_have_count(0)
     assert fill_of(page, "a") == "transparent"
     line = page.locator(".react-flow__edgelabel-renderer .wire-number").all_inner_texts()
     assert any(math.isclose(float(text), told["connections"]["a-b"]["weight"][-2], rel_tol=0.02) for text in line)
@@ -171,7 +172,7 @@ def test_the_overlay_is_led_by_the_keys_and_shows_what_was_measured(page, client
     expect_epoch(page, STEPS)
     page.keyboard.press("o")
     page.wait_for_selector("#insight", state="detached")
-    assert number(page, "b").count() == 0
+    expect(number(page, "b")).to_have_count(0)
     assert fill_of(page, "b") not in (newest, "transparent")
 
 
@@ -183,7 +184,7 @@ def test_the_overlay_is_led_by_the_mouse_from_the_runs_and_the_dock(page, client
     page.get_by_text("Show on the network").click()
     page.wait_for_selector("#insight .legend-scale")
     assert page.locator("#canvas").get_attribute("data-drawing") == drawing
-    assert page.input_value("#insight-run") == run
+    expect(page.locator("#insight-run")).to_have_value(run)
     page.select_option("#insight-measure", "megabytes")
     page.wait_for_selector(".react-flow__node[data-id=b] .vertex-number >> text=MB")
     page.locator(".epochs input").fill("0")
@@ -206,9 +207,9 @@ def test_values_follow_the_epochs_and_an_example_stays(page, client, digits):
     see(page, drawing)
     page.locator(".react-flow__edge[data-id='a-b'] .badge").click(force=True)
     page.wait_for_selector(f".values[data-item='a-b'][data-epoch='{STEPS}']")
-    assert page.locator("[data-weight] .kernels canvas").count() == 32
+    expect(page.locator("[data-weight] .kernels canvas")).to_have_count(32)
     assert page.locator("[data-weight] .histogram rect.above, [data-weight] .histogram rect.below").count() > 10
-    assert page.locator("[data-values=gradient]").count() == 1
+    expect(page.locator("[data-values=gradient]")).to_have_count(1)
     page.locator(".epochs input").fill("1")
     page.wait_for_selector(".values[data-item='a-b'][data-epoch='1']")
     page.locator("[data-example]").nth(2).click()
@@ -216,9 +217,9 @@ def test_values_follow_the_epochs_and_an_example_stays(page, client, digits):
     for id, maps in (("b", 32), ("d", 32)):
         select_vertex(page, f".react-flow__node[data-id={id}]")
         page.wait_for_selector(f".values[data-item='{id}'] [data-values=activation]")
-        assert page.locator("[data-values=activation] canvas").count() == maps + 1, "and the scale"
-        assert page.locator("[data-values=output] svg").count() == 1
-        assert page.locator("[data-values=delta] svg").count() == 1
+        expect(page.locator("[data-values=activation] canvas"), "and the scale").to_have_count(maps + 1)
+        expect(page.locator("[data-values=output] svg")).to_have_count(1)
+        expect(page.locator("[data-values=delta] svg")).to_have_count(1)
     answer = client.post(f"/api/runs/{run}/answer", json={"epoch": 1, "example": {"part": "validation", "number": 2}})
     best = answer.json()["answers"][0]["classes"][0]["name"]
     assert page.locator(".answer-line b").inner_text().startswith(best)
@@ -234,7 +235,7 @@ def test_what_is_taken_for_what_and_the_worst_answers(page, client, digits):
     page.wait_for_selector(".heat-table [data-cell]")
     shown = page.locator(".heat-table [data-cell]").all_inner_texts()
     assert [int(text or 0) for text in shown] == [count for row in told["counts"] for count in row]
-    assert page.locator("[data-worst]").count() == 24
+    expect(page.locator("[data-worst]")).to_have_count(24)
     # A cell shows its own examples alone.
     row, column = next(
         (i, j) for i, counts in enumerate(told["counts"]) for j, count in enumerate(counts) if count and i != j
@@ -257,9 +258,9 @@ def test_a_drawn_digit_is_answered_while_it_is_drawn(page, digits):
     pointed(page, ".pad canvas", [(0.5, 0.15), (0.5, 0.5), (0.5, 0.85)])
     page.wait_for_selector(".answer[data-best='1']")
     page.wait_for_selector(".fed canvas")
-    assert page.locator(".class-bars li").count() == 10
+    expect(page.locator(".class-bars li")).to_have_count(10)
     # Every capsule shows what the stroke becomes in it.
-    assert page.locator("canvas.mosaic").count() == 8
+    expect(page.locator("canvas.mosaic")).to_have_count(8)
     turns = [turn / 8 * math.pi for turn in range(17)]
     circle = [(0.5 + 0.28 * math.cos(turn), 0.5 + 0.36 * math.sin(turn)) for turn in turns]
     page.get_by_text("Clear", exact=True).click()
@@ -344,14 +345,14 @@ def test_a_closed_group_sums_up_and_its_copies_have_their_own(page, client, bloc
 
 def test_what_was_drawn_after_the_run_stays_plain_and_is_told(page, plane):
     see(page, plane[0])
-    assert page.locator(".changed-since").count() == 0
+    expect(page.locator(".changed-since")).to_have_count(0)
     select_vertex(page, ".react-flow__node[data-id=h]")
     quick_add(page, "1D-ReLU 5")
     page.wait_for_selector(".changed-since >> text=2 of its parts")
     added = page.locator(".react-flow__node.selected").get_attribute("data-id")
     assert fill_of(page, added) == "transparent"
-    assert number(page, added).count() == 0
-    assert number(page, "h").count() == 1
+    expect(number(page, added)).to_have_count(0)
+    expect(number(page, "h")).to_have_count(1)
     page.keyboard.press("Control+z")
     page.wait_for_selector(".changed-since", state="detached")
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 from serving import Server
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -59,7 +60,7 @@ def test_five_thousand_vertices_move_smoothly(large):
     page, server, ids = large
     open_drawing(page, server, ids["neurons"])
     assert page.get_attribute(".painted", "data-painted") == "5000"
-    assert page.locator(".react-flow__node").count() == 0
+    expect(page.locator(".react-flow__node")).to_have_count(0)
     for frames in (pan(page, 1.5), zoom(page, 1.5)):
         assert frames.mean >= LENIENT, frames
 
@@ -68,7 +69,7 @@ def test_painted_vertices_are_clicked_moved_and_walked(large):
     page, server, ids = large
     open_drawing(page, server, ids["neurons"])
     x, y = place_of(page, "n20-40")
-    assert "n20-40" in page.inner_text("#inspector h2")
+    expect(page.locator("#inspector h2")).to_contain_text("n20-40", use_inner_text=True)
     # Further away they are painted again, large enough to be held.
     for _ in range(4):
         page.keyboard.press("-")
@@ -93,11 +94,11 @@ def test_neurons_in_columns_are_shown_and_told(large):
     page, server, ids = large
     open_drawing(page, server, ids["block"])
     assert page.get_attribute("#canvas", "data-neurons") == "922"
-    assert page.locator(".empty-canvas").count() == 0
+    expect(page.locator(".empty-canvas")).to_have_count(0)
     assert "neurons in columns" in page.inner_text("#inspector").lower()
     x, y = place_of(page, "n800")
     page.wait_for_selector("#inspector h2:has-text('n800')")
-    assert "784" in page.inner_text("#inspector")
+    expect(page.locator("#inspector")).to_contain_text("784", use_inner_text=True)
     page.keyboard.press("ArrowDown")
     page.wait_for_function("() => !document.querySelector('#inspector h2').innerText.includes('n800')")
     page.keyboard.press("Escape")
@@ -117,4 +118,4 @@ def test_a_capsule_opens_to_its_neurons_or_says_why_not(large):
     page.click(".react-flow__node[data-id='h']")
     page.click("#inspector button:has-text('Open to its neurons')")
     page.wait_for_selector("#canvas:not([data-neurons='0'])", timeout=60_000)
-    assert "LeNet: h" in page.inner_text(".crumbs")
+    expect(page.locator(".crumbs")).to_contain_text("LeNet: h", use_inner_text=True)

@@ -2,6 +2,7 @@
 
 import pytest
 from hands import expect_total, expect_vertices, quick_add, serious, start_empty
+from playwright.sync_api import expect
 
 NODE = ".react-flow__node[data-id='{}']"
 
@@ -55,7 +56,7 @@ def test_the_derivation_of_lenet_is_replayed_rule_by_rule(page):
     expect_mark(page, "d", "lit")
     page.get_by_role("slider").press("Escape")
     page.wait_for_selector("#theory", state="detached")
-    assert page.locator(".mark").count() == 0
+    expect(page.locator(".mark")).to_have_count(0)
 
 
 def test_neurons_and_groups_are_derived_and_what_no_rule_makes_is_refused_in_a_sentence(page):
@@ -138,10 +139,10 @@ def test_all_networks_of_a_size_are_counted_shown_and_opened(page):
     start_empty(page)
     page.keyboard.press("e")
     page.wait_for_selector("dialog [data-count='7']")
-    assert page.locator(".gallery li").count() == 7
+    expect(page.locator(".gallery li")).to_have_count(7)
     page.select_option("[data-size=m]", "3")
     page.wait_for_selector("dialog [data-count='105']")
-    assert page.locator(".gallery li").count() == 60
+    expect(page.locator(".gallery li")).to_have_count(60)
     page.get_by_role("button", name="More (45)").click()
     page.wait_for_selector(".gallery li:nth-child(105)")
     page.select_option("[data-choice=upTo]", "isomorphism")
@@ -162,7 +163,7 @@ def test_algorithm_1_is_walked_through_with_numbers_of_ones_own(page):
     assert last == 7 + 1 + 4 + 6
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#theory [data-tensor=Y] td")
-    assert page.locator("#theory [data-tensor=Y] td").count() == 2
+    expect(page.locator("#theory [data-tensor=Y] td")).to_have_count(2)
     page.click("#theory summary")
     field = page.get_by_label("X a 1")
     field.fill("0.25")

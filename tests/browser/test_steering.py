@@ -1,6 +1,7 @@
 """A training is paused, gone on with and continued by hand, in the dock and on the page of runs."""
 
 from hands import expect_vertices, open_zoo
+from playwright.sync_api import expect
 
 
 def state(page, where, wanted):
@@ -31,7 +32,7 @@ def test_a_run_is_paused_in_the_dock_resumed_and_continued_on_the_page_of_runs(p
     page.click("header a[href='#/runs']")
     page.locator("tr[data-state=interrupted]").first.click()
     state(page, ".chosen-runs", "interrupted")
-    assert "stopped by SIGINT" in page.inner_text(".facts-line")
+    expect(page.locator(".facts-line")).to_contain_text("stopped by SIGINT", use_inner_text=True)
     page.click(".chosen-runs [data-tab=recipe]")
     page.wait_for_selector("[data-field=epochs]")
 
@@ -48,8 +49,8 @@ def test_a_finished_run_goes_on_for_more_epochs_and_then_with_the_changed_drawin
     page.keyboard.press("Enter")
     page.wait_for_selector("#dock .run-facts >> text=epoch 2/2", timeout=90_000)
     state(page, "#dock", "finished")
-    assert page.locator("[data-mark=inexact]").count() == 0
-    assert page.locator("[data-steer=changed]").count() == 0
+    expect(page.locator("[data-mark=inexact]")).to_have_count(0)
+    expect(page.locator("[data-steer=changed]")).to_have_count(0)
     page.click("#canvas [data-id='g']")
     page.fill("#inspector [data-attribute=dimension]", "64")
     page.keyboard.press("Tab")
@@ -63,8 +64,8 @@ def test_a_finished_run_goes_on_for_more_epochs_and_then_with_the_changed_drawin
     page.click("[data-steer=changed]")
     page.wait_for_selector("dialog [data-kept]", timeout=90_000)
     assert page.inner_text("dialog [data-kept]") == "a-b.weight, b.bias, c-d.weight, d.bias, h.bias"
-    assert "f-g.weight its shape is 64×256" in page.inner_text("dialog [data-anew]")
-    assert "to 5 of them" in page.inner_text("dialog [data-memory]")
+    expect(page.locator("dialog [data-anew]")).to_contain_text("f-g.weight its shape is 64×256", use_inner_text=True)
+    expect(page.locator("dialog [data-memory]")).to_contain_text("to 5 of them", use_inner_text=True)
     page.click("[data-start=changed]")
     page.wait_for_selector("dialog", state="detached", timeout=90_000)
     page.wait_for_selector("#dock .run.on.finished", timeout=90_000)

@@ -5,6 +5,7 @@ import math
 
 import pytest
 from hands import open_text, open_zoo, serious
+from playwright.sync_api import expect
 
 from inkcap.drawing import to_text
 from inkcap.recipes import DataSpec, Recipe
@@ -56,15 +57,15 @@ def numbers(page):
 def test_the_best_comes_first_and_columns_sort(page, sweep):
     show(page)
     assert numbers(page) == [8, 7, 6, 5, 4, 3, 2, 1, 11, 10, 9, 12]
-    assert page.locator("[data-trial-row='8'] .best-mark").count() == 1
-    assert page.locator(".trial-line").count() == 12
-    assert page.locator("g.axis").count() == 3
+    expect(page.locator("[data-trial-row='8'] .best-mark")).to_have_count(1)
+    expect(page.locator(".trial-line")).to_have_count(12)
+    expect(page.locator("g.axis")).to_have_count(3)
     page.click("th [data-column='number']")
     assert numbers(page) == list(range(1, 13))
     page.click("th [data-column='drawing.a-b.kernels']")
     page.click("th [data-column='drawing.a-b.kernels']")
     assert numbers(page)[:3] == [8, 4, 12], "among equals the better one comes first"
-    assert "it is too wide" in page.locator("[data-trial-row='12']").inner_text()
+    expect(page.locator("[data-trial-row='12']")).to_contain_text("it is too wide", use_inner_text=True)
     assert page.locator("[data-trial-row='3'] a").get_attribute("href").startswith("#/runs/")
 
 
@@ -78,7 +79,7 @@ def test_an_axis_is_brushed_and_a_line_lights_up_its_row(page, sweep):
     page.mouse.up()
     page.wait_for_selector("[data-shown='4']")
     assert sorted(numbers(page)) == [5, 6, 7, 8]
-    assert page.locator(".trial-line.out").count() == 8
+    expect(page.locator(".trial-line.out")).to_have_count(8)
     page.locator("[data-trial-row='6']").hover()
     page.wait_for_selector(".trial-line.lifted")
     page.mouse.click(middle, reach["y"] + 0.5 * height)
@@ -120,7 +121,7 @@ def test_a_sweep_is_started_from_the_training_panel_and_its_best_is_taken_and_un
     assert serious(page) == []
     page.get_by_role("button", name="Start the sweep").click()
     page.wait_for_selector("dialog [role=alert]")
-    assert "must be from 1 to" in page.locator("dialog [role=alert]").inner_text()
+    expect(page.locator("dialog [role=alert]")).to_contain_text("must be from 1 to", use_inner_text=True)
     page.complaints.clear()
     field.fill("16, 24")
     page.wait_for_selector("[data-count='2']")
