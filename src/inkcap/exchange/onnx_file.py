@@ -65,6 +65,8 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
                 dynamic_shapes=tuple({0: batch} for _ in examples),
                 custom_translation_table=_translations(),
                 dynamo=True,
+                # Fused, a batch norm would vanish into the kernels before it, and with it what the drawing says.
+                optimize=False,
                 verbose=False,
             )
             return program.model_proto.SerializeToString()

@@ -1,0 +1,1 @@
+"""Importing: foreign models become drawings with weights."""
