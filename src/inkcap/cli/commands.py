@@ -9,6 +9,7 @@ def register() -> None:
         drawings,
         export,
         groups,
+        importing,
         pictures,
         plain,
         resuming,
@@ -18,6 +19,6 @@ def register() -> None:
         zoo,
     )
 
-    modules = (drawings, zoo, groups, pictures, export, plain, backpropagation, runs, resuming, data, serve, theory)
+    modules = (drawings, zoo, groups, pictures, export, importing, plain, backpropagation, runs, resuming, data, serve, theory)
     for module in modules:
         assert module.__doc__

@@ -24,7 +24,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file; beside the drawing if not given.")
     ] = None,
-    run: Annotated[str | None, typer.Option(metavar="RUN", help="A run whose best weights go along.")] = None,
+    run: Annotated[str | None, typer.Option(metavar="RUN", help="A run whose best weights go along, or weights .safetensors.")] = None,
     train: Annotated[bool, typer.Option("--train", help="Add a plain training loop (torch).")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -57,14 +57,12 @@ def _export(drawing: Any, to: str, path: Path, weights: Any, train: bool) -> Exp
 
 
 def _weights(workspace: Path, run: str) -> Any:
-    from inkcap.recipes import find_run
     from inkcap.training.environment import prepare_environment
 
-    folder = find_run(workspace, run)
     prepare_environment()
-    from inkcap.training.weights import read_weights
+    from inkcap.training.weights import weights_by_name
 
-    return read_weights(folder.weights_file())
+    return weights_by_name(workspace, run)[0]
 
 
 def _tell(exported: Exported) -> None:

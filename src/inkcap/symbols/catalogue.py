@@ -23,6 +23,7 @@ from inkcap.symbols import (
     matrix_capsules,
     matrix_votes,
     normalisation,
+    opaque,
     ported,
     resampling,
     sparse,
@@ -46,6 +47,7 @@ CAPSULES: dict[str, CapsuleSymbol] = {
         *ported.SYMBOLS,
         *vectors.CAPSULE_SYMBOLS,
         *matrix_capsules.SYMBOLS,
+        *opaque.SYMBOLS,
     )
 }
 CONNECTIONS: dict[str, ConnectionSymbol] = {

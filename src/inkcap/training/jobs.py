@@ -11,7 +11,7 @@ from torch import Tensor
 from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise, load_weights, weights_of
 from inkcap.network import Network, Report, as_plain, check
-from inkcap.recipes import Recipe, RecipeError, complete_pace, find_run, monitored
+from inkcap.recipes import Recipe, RecipeError, complete_pace, monitored
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
 from inkcap.training.environment import choose_device
@@ -29,7 +29,7 @@ from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
 from inkcap.training.snapshots import Snapshot, frozen_of
 from inkcap.training.stopping import StopRequest
-from inkcap.training.weights import Borrowed, fitting, freeze, put_back, read_weights
+from inkcap.training.weights import Borrowed, fitting, freeze, put_back, weights_by_name
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,8 @@ def _built(plan: Plan, goes_on: bool) -> tuple[torch.nn.Module, Borrowed]:
     initialise(module, plan.network, recipe.seed)
     if recipe.init_from is None or goes_on:
         return module, Borrowed()
-    other = find_run(plan.workspace, recipe.init_from)
-    taken, borrowed = fitting(weights_of(module), read_weights(other.weights_file("best")), other.id)
+    others, called = weights_by_name(plan.workspace, recipe.init_from)
+    taken, borrowed = fitting(weights_of(module), others, called)
     load_weights(module, taken, strict=False)
     return module, borrowed
 

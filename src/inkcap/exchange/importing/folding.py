@@ -53,6 +53,10 @@ def fold(translator: Translator, node: Node) -> bool:
         first, last = node.at("start", 0), node.at("end", None)
         known[node.outputs[0]] = _held(np.array(shape, np.int64)[first:last], node)
         return True
+    if node.operator == "CastLike" and node.inputs[0] in known and node.inputs[1] not in known:
+        # What it is cast to is a value on its way through the model, of floating numbers.
+        known[node.outputs[0]] = known[node.inputs[0]].changed("float", lambda x: np.asarray(x, np.float32))
+        return True
     if not node.inputs or any(name and name not in known for name in node.inputs):
         return False
     given = [known[name] if name else None for name in node.inputs]
@@ -136,8 +140,10 @@ def _view(node: Node, given: list[Constant | None]) -> Constant | None:
         return None
     second = given[1] if len(given) > 1 else None
     operator = node.operator
-    if operator in ("Identity", "Dropout"):
+    if operator in ("Identity", "Dropout") or (operator == "CastLike" and second is None):
         return x
+    if operator == "Shape":
+        return _held(np.array(x.shape, np.int64)[node.at("start", 0) : node.at("end", None)], node)
     if operator == "Reshape":
         target = ints(second.array()) if second else tuple(node.at("shape"))
         return x.reshaped(reshape_to(x.shape, target, None, bool(node.at("allowzero"))))
@@ -197,12 +203,18 @@ def _few(node: Node, arrays: list[Any]) -> Array | None:
         return TWO[operator](x, arrays[1])
     if operator == "Div":
         return x / arrays[1] if x.dtype.kind == "f" else np.asarray(x // arrays[1])
-    if operator == "Shape":
-        return np.array(x.shape, np.int64)[node.at("start", 0) : node.at("end", None)]
     if operator == "Size":
         return np.array(x.size, np.int64)
     if operator == "Cast":
         return x.astype(node.at("to"))
+    if operator == "CastLike":
+        return x.astype(arrays[1].dtype)
+    if operator == "Sign":
+        return np.sign(x)
+    if operator in ("ReduceSum", "ReduceMax"):
+        axes = node.at("axes") if len(arrays) < 2 else ints(arrays[1])
+        how = np.sum if operator == "ReduceSum" else np.max
+        return how(x, axis=axes, keepdims=bool(node.at("keepdims", 1)))
     if operator == "Gather":
         return np.take(x, arrays[1], axis=node.at("axis", 0))
     if operator == "Concat":

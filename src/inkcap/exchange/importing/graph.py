@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkcap.exchange.importing.errors import NoSymbol
+
 Array = NDArray[Any]
 Sizes = tuple[int, ...]
 
@@ -49,6 +51,8 @@ class Constant:
         """Give the same numbers in another shape."""
         if shape == self.shape:
             return self
+        if math.prod(shape) != self.count:
+            raise NoSymbol(f"{self.count} stored numbers are not the {math.prod(shape)} that it needs")
         return replace(self, shape=shape)
 
     def permuted(self, order: Sequence[int]) -> Constant:
@@ -98,9 +102,18 @@ class Graph:
     constants: dict[str, Constant]
     shapes: dict[str, tuple[Sizes, str]] = field(default_factory=dict[str, tuple[Sizes, str]])
     """What the model itself says of values: for operators whose shape nobody here can tell."""
+    infer: Callable[[], dict[str, tuple[Sizes, str]]] | None = None
+    """Finds such shapes, where they cost something to find."""
     batch: int | None = None
     """The batch that the model was made for, where it says one."""
     kind: str = "ONNX"
+
+    def told_shape(self, name: str) -> Sizes:
+        """Give the shape that the model tells of a value; nothing where it tells none."""
+        if name not in self.shapes and self.infer is not None:
+            self.shapes |= self.infer()
+            self.infer = None
+        return self.shapes.get(name, ((), ""))[0]
 
     def without_idle_nodes(self) -> None:
         """Drop the nodes on which no output depends, and the inputs that none of the others reads."""

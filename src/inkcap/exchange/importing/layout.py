@@ -160,11 +160,11 @@ def _laid(stored: list[tuple[int, Constant]], drawn: Sizes, place: int, node: No
 
 def _select(t: Translator, value: Value, axis: int, first: int, size: int, name: str) -> Value:
     """Cut a block out of a value along one axis."""
+    if size == value.shape[axis]:
+        return value
     if axis == 0:
         raise NoSymbol("it cuts the batch")
     shape = (*value.shape[:axis], size, *value.shape[axis + 1 :])
-    if size == value.shape[axis]:
-        return value
     back, place = _placed(value, value.shape, axis)
     attributes: dict[str, object] = {} if len(back) == 1 else {"axis": AXES[len(back)][place]}
     if first:
@@ -177,9 +177,8 @@ def _select(t: Translator, value: Value, axis: int, first: int, size: int, name:
 def cut(t: Translator, node: Node) -> None:
     """A slice: one selection for each axis that is cut."""
     value = t.value(node)
-    arrays = [t.constant(node, i, "bounds").array() if name else None for i, name in enumerate(node.inputs)][1:] if len(
-        node.inputs
-    ) > 1 else []
+    places = enumerate(node.inputs[1:], 1)
+    arrays = [t.constant(node, place, "list of bounds").array() if name else None for place, name in places]
     starts, ends, axes, steps = slice_of(node, arrays)
     if steps and set(steps) != {1}:
         raise NoSymbol(f"it takes every {max(steps)}th only, or backwards")

@@ -16,3 +16,6 @@ CPU_SECONDS = 20
 WALL_SECONDS = 30
 OUTPUT_BYTES = 2**30
 """What the limited process may write."""
+OPEN_FILES = 64
+WEIGHTS = ".weights.safetensors"
+"""The end of a file of weights under their names in the drawing; an export has its own beside it."""

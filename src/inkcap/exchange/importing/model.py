@@ -53,7 +53,7 @@ def _check(graph: Graph, report: Report, drawn: Drawn, opaque: bool) -> None:
     """Refuse a drawing that is not well formed, or whose weights do not fit it: this would be a fault of ours."""
     wrong = [entry for entry in report.errors if entry.rule != "opaque-operator"]
     if wrong:
-        where = ", ".join(wrong[0].ids)
+        where = ", ".join(wrong[0].where)
         raise ImportRefused(
             f"{graph.name}: the drawing that it became is not well formed at {where}: {wrong[0].message}. "
             "This is a fault of Inkcap; please report it with the model"

@@ -98,9 +98,39 @@ class _Reading:
         graph = Graph(name, nodes, inputs, outputs, self.constants, batch=batches[0] if batches else None)
         self._check_names(graph)
         graph.without_idle_nodes()
+        graph.infer = self.infer
         if not graph.inputs:
             raise ImportRefused("nothing enters the model: it has no input that is not stored in it")
         return graph
+
+    def infer(self) -> dict[str, tuple[Sizes, str]]:
+        """Let onnx tell the shapes of values, for operators that nobody here knows; stored tensors are left out."""
+        graph = self.model.graph
+        lean: Any = onnx.ModelProto(ir_version=self.model.ir_version, opset_import=self.model.opset_import)
+        lean.graph.name = "lean"
+        lean.graph.node.extend(graph.node)
+        lean.graph.output.extend(onnx.ValueInfoProto(name=entry.name) for entry in graph.output)
+        for entry in graph.input:
+            if entry.name not in self.constants:
+                copied = lean.graph.input.add()
+                copied.CopyFrom(entry)
+                copied.type.tensor_type.shape.dim[0].dim_value = BATCH
+        for tensor in graph.initializer:
+            if math.prod(tensor.dims) <= limits.FOLDED:
+                lean.graph.initializer.append(tensor)
+            else:
+                lean.graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+        try:
+            known = onnx.shape_inference.infer_shapes(lean, data_prop=True).graph.value_info
+        except Exception:
+            known = graph.value_info
+        told = [*known, *graph.value_info, *graph.output]
+        found: dict[str, tuple[Sizes, str]] = {}
+        for entry in told:
+            shape = _told_shape(entry)
+            if shape is not None and entry.name not in found:
+                found[entry.name] = (shape, "float32")
+        return found
 
     def _check_names(self, graph: Graph) -> None:
         """Refuse names that nothing gives, or that are given twice, or used before they are given."""
@@ -216,6 +246,17 @@ class _Reading:
             constant = self._constant(attribute.name, attribute.t, f"{place}, attribute {attribute.name!r}")
             return constant.array() if constant.count <= limits.FOLDED else None
         return None
+
+
+def _told_shape(entry: Any) -> Sizes | None:
+    """Give the shape that a model tells of a value, its first axis for the batch."""
+    kind = entry.type.tensor_type
+    if not entry.type.HasField("tensor_type") or not kind.HasField("shape") or not kind.shape.dim:
+        return None
+    sizes = [int(dim.dim_value) for dim in kind.shape.dim]
+    if any(size < 1 for size in sizes[1:]) or math.prod(sizes[1:]) > limits.DIMENSIONS:
+        return None
+    return (BATCH, *sizes[1:])
 
 
 def _held(tensor: Any, dtype: str) -> int:

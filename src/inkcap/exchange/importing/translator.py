@@ -31,6 +31,11 @@ class Missing:
         return f"{self.node}: {self.operator}: {self.reason}"
 
 
+def named(operator: str) -> str:
+    """Give the name of an operator as a drawing can hold it."""
+    return "".join(letter if letter.isprintable() else "?" for letter in operator)[:100] or "operator"
+
+
 class Translator:
     """Walks a graph once and keeps what every value has become."""
 
@@ -96,7 +101,7 @@ class Translator:
         for output in node.outputs:
             if not output or (output not in self.uses):
                 continue
-            shape, dtype = self.graph.shapes.get(output, ((), ""))
+            shape = self.graph.told_shape(output)
             drawn = natural(shape[1:]) if shape and shape[0] == BATCH else None
             if drawn is None:
                 told = f"the shape {self.show(shape)}" if shape else "no shape that the model tells"
@@ -105,20 +110,24 @@ class Translator:
                     "stand for it: it takes the batch first and at most 4 axes more. Cut the model before this node"
                 )
             grown = Growing(node.name or output, drawn, symbol="opaque", stage=Stage.AFTER, scope=node.scope)
-            grown.attributes = {"operator": node.operator, "shape": drawn}
-            grown.label = node.operator
-            grown.dtype = dtype
-            for name in entering:
-                value = self.values[name]
-                if value.of.drawn and value.batched and natural(value.sizes) is not None:
-                    flat = (math.prod(value.sizes),)
-                    grown.lines.append(self.line(value, natural(value.sizes) or flat))
+            grown.attributes = {"operator": named(node.operator), "shape": drawn or (1,)}
+            grown.drawn, grown.label = (math.prod(drawn),), node.operator
+            grown.lines = [line for name in entering for line in self._as_vector(self.values[name])]
             if not grown.lines:
                 raise ImportRefused(f"{node.place}: {node.operator}: {reason}, and nothing that it reads can be drawn")
-            grown.rank = -2
             self.seal(grown)
             self.values[output] = Value(shape, grown, name=output)
             self.missing.append((Missing(node.place, node.operator, reason), grown))
+
+    def _as_vector(self, value: Value) -> list[Line]:
+        """Lead a value into an opaque capsule: as a vector of floating numbers; a single number is not drawn."""
+        if not value.batched or not value.of.drawn:
+            return []
+        if value.of.dtype not in FLOATING:
+            turned = Growing(f"{value.name}-numbers", value.of.drawn, [Line("transfer", value.of, {"cast": "float32"})])
+            self.seal(turned)
+            value = Value(value.shape, turned, value.order, value.name)
+        return [self.line(value, (math.prod(value.sizes),))]
 
     def _output(self, name: str) -> Growing:
         if name in self.constants:
