@@ -19,6 +19,20 @@ def register() -> None:
         zoo,
     )
 
-    modules = (drawings, zoo, groups, pictures, export, importing, plain, backpropagation, runs, resuming, data, serve, theory)
+    modules = (
+        drawings,
+        zoo,
+        groups,
+        pictures,
+        export,
+        importing,
+        plain,
+        backpropagation,
+        runs,
+        resuming,
+        data,
+        serve,
+        theory,
+    )
     for module in modules:
         assert module.__doc__

@@ -24,7 +24,9 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file; beside the drawing if not given.")
     ] = None,
-    run: Annotated[str | None, typer.Option(metavar="RUN", help="A run whose best weights go along, or weights .safetensors.")] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="A run whose best weights go along, or weights .safetensors.")
+    ] = None,
     train: Annotated[bool, typer.Option("--train", help="Add a plain training loop (torch).")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:

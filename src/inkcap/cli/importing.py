@@ -75,7 +75,9 @@ def _live(file: Path, name: str, inputs: list[str], weights: Path | None) -> Imp
     from inkcap.exchange import from_torch
 
     if not inputs:
-        raise InkcapError("--input is missing: say the size of a sample, e.g. --input 224x224x3 (height, width, channels)")
+        raise InkcapError(
+            "--input is missing: say the size of a sample, e.g. --input 224x224x3 (height, width, channels)"
+        )
     module = _module(file, name)
     if weights is not None:
         _load(module, weights)

@@ -287,7 +287,9 @@ def _stack(c: Calling, node: Any) -> None:
 
 
 def _slice(c: Calling, node: Any) -> None:
-    axis, first, last, step = (_at(node, i, n, d) for i, n, d in ((1, "dim", 0), (2, "start", 0), (3, "end", None), (4, "step", 1)))
+    axis, first, last, step = (
+        _at(node, i, n, d) for i, n, d in ((1, "dim", 0), (2, "start", 0), (3, "end", None), (4, "step", 1))
+    )
     bounds = c.sizes([first or 0, 2**40 if last is None else min(c.sizes([last])[0], 2**40)])
     if step != 1:
         raise NotRead
@@ -490,13 +492,24 @@ def _targets() -> dict[str, Handler]:
     }
     for name in ("view", "reshape", "_unsafe_view"):
         found[f"aten.{name}.default"] = _view
-    for name in ("flatten.using_ints", "unflatten.int", "squeeze.dim", "squeeze.dims", "squeeze.default", "unsqueeze.default"):
+    for name in (
+        "flatten.using_ints",
+        "unflatten.int",
+        "squeeze.dim",
+        "squeeze.dims",
+        "squeeze.default",
+        "unsqueeze.default",
+    ):
         found[f"aten.{name}"] = _squeeze
     for name in ("clone", "contiguous", "detach", "detach_", "alias", "lift_fresh_copy", "identity", "alpha_dropout"):
         found[f"aten.{name}.default"] = _same
     for name in ("split.Tensor", "split_with_sizes.default", "chunk.default", "split.sizes"):
         found[f"aten.{name}"] = _split
-    for name, operator in (("softmax.int", "Softmax"), ("_softmax.default", "Softmax"), ("log_softmax.int", "LogSoftmax")):
+    for name, operator in (
+        ("softmax.int", "Softmax"),
+        ("_softmax.default", "Softmax"),
+        ("log_softmax.int", "LogSoftmax"),
+    ):
         found[f"aten.{name}"] = _softmax(operator)
     simple = {
         "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "silu": "Silu", "hardswish": "HardSwish",

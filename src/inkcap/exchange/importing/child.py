@@ -72,7 +72,9 @@ def read_pickled(content: bytes, folder: Path, name: str) -> dict[str, Any]:
         loaded: Any = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:
         told = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        raise ImportRefused(f"only files of tensors are read ({told}); save the state_dict, best as .safetensors") from None
+        raise ImportRefused(
+            f"only files of tensors are read ({told}); save the state_dict, best as .safetensors"
+        ) from None
     held = loaded.get("state_dict", loaded) if isinstance(loaded, dict) else None
     if not isinstance(held, dict) or not all(isinstance(value, torch.Tensor) for value in held.values()):
         raise ImportRefused("it holds no state_dict: a dictionary of tensors; save module.state_dict()")

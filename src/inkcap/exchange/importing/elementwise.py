@@ -214,7 +214,9 @@ def dropout(t: Translator, node: Node) -> None:
     of = value.of
     drawn = t.structure(value)
     fits = not of.sealed and t.alone(node.inputs[0]) and value.order is None and of.drawn == drawn
-    grown = of if fits and not any(w.part == part for w in of.worn) else t.begin(value, drawn, node.outputs[0], node.scope)
+    grown = (
+        of if fits and not any(w.part == part for w in of.worn) else t.begin(value, drawn, node.outputs[0], node.scope)
+    )
     grown.worn.append(Worn(part, {} if ratio == 0.5 else {"probability": plain(ratio)}))
     grown.stage = Stage.AFTER
     t.give(node, value.shape, grown)

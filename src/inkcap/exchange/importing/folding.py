@@ -98,9 +98,7 @@ def reshape_to(shape: Sizes, target: Sizes, batch: int | None, zeros: bool = Fal
     found: list[Sizes] = []
     for choice in choices:
         if not zeros:
-            choice = tuple(
-                shape[i] if size == 0 and i < len(shape) else size for i, size in enumerate(choice)
-            )
+            choice = tuple(shape[i] if size == 0 and i < len(shape) else size for i, size in enumerate(choice))
         rest = math.prod(size for size in choice if size != -1)
         if choice.count(-1) == 1 and rest > 0 and count % rest == 0:
             choice = tuple(count // rest if size == -1 else size for size in choice)

@@ -165,9 +165,7 @@ def _without(imported: Imported, reason: str) -> Imported:
 
 
 def _with(imported: Imported, difference: float) -> Imported:
-    return Imported(
-        imported.drawing, imported.weights, imported.inputs, imported.outputs, imported.missing, difference
-    )
+    return Imported(imported.drawing, imported.weights, imported.inputs, imported.outputs, imported.missing, difference)
 
 
 def _examples(told: Mapping[str, Any], seed: int) -> dict[str, Any]:

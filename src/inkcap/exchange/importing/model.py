@@ -9,6 +9,7 @@ from inkcap.exchange.importing import elementwise, layout, linear, windows
 from inkcap.exchange.importing.drawn import Drawn, draw, drawing_of
 from inkcap.exchange.importing.errors import ImportRefused
 from inkcap.exchange.importing.graph import Constant, Graph
+from inkcap.exchange.importing.grouping import group_modules
 from inkcap.exchange.importing.patterns import find_patterns
 from inkcap.exchange.importing.translator import Missing, Translator
 from inkcap.network import Report, check
@@ -37,6 +38,7 @@ def translate(graph: Graph) -> Translated:
     translator = Translator(graph, HANDLERS)
     sealed, ends = translator.run()
     drawn = draw(graph.name, sealed, ends)
+    group_modules(drawn)
     drawing = drawing_of(drawn.records)
     report = check(drawing)
     missing = tuple(

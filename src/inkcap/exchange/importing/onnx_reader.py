@@ -138,7 +138,9 @@ class _Reading:
         for node in graph.nodes:
             for name in node.inputs:
                 if name not in known:
-                    raise ImportRefused(f"{node.place}: {node.operator}: its input {name!r} is given by nothing before it")
+                    raise ImportRefused(
+                        f"{node.place}: {node.operator}: its input {name!r} is given by nothing before it"
+                    )
             if not node.outputs:
                 raise ImportRefused(f"{node.place}: {node.operator}: it gives nothing")
             for name in node.outputs:

@@ -62,7 +62,7 @@ def run_limited(task: str, folder: Path, content: bytes, arguments: Sequence[str
 
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {**kept, **threads, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry), "PYTHONUTF8": "1"}
 
 
@@ -75,7 +75,9 @@ def _reason(code: int, said: bytes) -> str:
         return f"it became more than {limits.OUTPUT_BYTES // 2**30} GiB, which is the most that is written"
     last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or [""]
     told = "".join(letter for letter in last[0] if letter.isprintable())[:120]
-    return f"it could not be read within {memory} GiB of memory (process ended with {code}{f': {told}' if told else ''})"
+    return (
+        f"it could not be read within {memory} GiB of memory (process ended with {code}{f': {told}' if told else ''})"
+    )
 
 
 def _number(name: str) -> int:

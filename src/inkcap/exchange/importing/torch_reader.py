@@ -22,7 +22,9 @@ def read_torch(module: nn.Module, example: Sequence[Tensor], name: str) -> Graph
     if not example or any(value.dim() < 1 for value in example):
         raise ImportRefused("the example must be a batch of samples for every input: give tensors of shape (2, …)")
     if len({len(value) for value in example}) != 1:
-        raise ImportRefused(f"the inputs of the example have the batches {[len(value) for value in example]}; one is needed")
+        raise ImportRefused(
+            f"the inputs of the example have the batches {[len(value) for value in example]}; one is needed"
+        )
     batch = tuple(value if len(value) >= SMALLEST else torch.cat([value] * SMALLEST) for value in example)
     was_training = module.training
     module.eval()
@@ -107,7 +109,9 @@ class _Reading:
 
     def _unknown(self, node: Any, target: str) -> None:
         """Pass an operator on by its name; it becomes an opaque capsule."""
-        names = tuple(self.calling.name_of(entry.name) for entry in node.all_input_nodes if self.calling.has(entry.name))
+        names = tuple(
+            self.calling.name_of(entry.name) for entry in node.all_input_nodes if self.calling.has(entry.name)
+        )
         value = node.meta["val"]
         if not isinstance(value, Tensor):
             outputs = tuple(f"{node.name}.{i}" for i in range(len(value)))

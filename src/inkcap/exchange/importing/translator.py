@@ -85,7 +85,9 @@ class Translator:
                 raise NoSymbol("the catalogue has no symbol for it")
             for name in node.inputs:
                 if name and name not in self.constants and not self.values[name].batched:
-                    raise NoSymbol(f"its input has the shape {self.show(self.values[name].shape)}: the batch is not first")
+                    raise NoSymbol(
+                        f"its input has the shape {self.show(self.values[name].shape)}: the batch is not first"
+                    )
             handler(self, node)
         except NoSymbol as reason:
             self._opaque(node, str(reason))

@@ -131,9 +131,7 @@ def deconvolve(t: Translator, node: Node) -> None:
         for size, m, s, p, d, o in zip(vertex.drawn[1:], kernel, stride, before, dilation, extra, strict=True)
     )
     attributes = {"kernels": kernels, "kernel": _same(kernel)}
-    attributes |= _stated(
-        stride=(stride, 1), padding=(before, 0), output_padding=(extra, 0), dilation=(dilation, 1)
-    )
+    attributes |= _stated(stride=(stride, 1), padding=(before, 0), output_padding=(extra, 0), dilation=(dilation, 1))
     if groups > 1:
         attributes["groups"] = groups
     held = weight.reshaped((weight.shape[0], weight.shape[1], *kernel))
@@ -143,7 +141,9 @@ def deconvolve(t: Translator, node: Node) -> None:
     t.give(node, _window_shape(value, kernels, counts), grown)
 
 
-def _pooled(t: Translator, node: Node, value: Value, vertex: Growing, attributes: dict[str, Any], counts: Sizes) -> None:
+def _pooled(
+    t: Translator, node: Node, value: Value, vertex: Growing, attributes: dict[str, Any], counts: Sizes
+) -> None:
     drawn = (vertex.drawn[0], *counts)
     grown = Growing(node.name or node.outputs[0], drawn, [Line("transfer", vertex)], scope=node.scope)
     grown.symbol, grown.attributes, grown.stage = "downsampling", attributes, Stage.FUNCTION
@@ -216,7 +216,7 @@ def _uneven(
         )
         if _smaller_last(vertex.drawn[1:], window, stride, before) == ends:
             return vertex, before, True
-    if counted or vertex.symbol in NOT_NEGATIVE and kind == "max":
+    if counted or (vertex.symbol in NOT_NEGATIVE and kind == "max"):
         return _padded(t, vertex, before, after, node.outputs[0]), nothing, ceil
     raise NoSymbol(f"it adds {before} before and {after} behind, which are not zeros for it")
 
@@ -336,7 +336,9 @@ def _sizes_of(t: Translator, node: Node, value: Value) -> Sizes:
             stated = node.at("axes")
             if stated or stored.count != len(value.shape):
                 raise NoSymbol("it resizes some axes only")
-            new = ints(array) if place == 3 else tuple(int(s * float(f)) for s, f in zip(value.shape, array, strict=True))
+            new = (
+                ints(array) if place == 3 else tuple(int(s * float(f)) for s, f in zip(value.shape, array, strict=True))
+            )
             if new[1] != value.sizes[0]:
                 raise NoSymbol("it resizes the channels")
             return new[2:]
