@@ -31,7 +31,7 @@ TIDYING = (
     "remove_optional_bias_from_conv_transpose_rule",
     "remove_optional_bias_from_gemm_rule",
 )
-"""Rules of onnxscript that change no meaning; those that fuse layers are left out, so that a file says what is drawn."""
+"""Rules of onnxscript that change no meaning; those that fuse layers are left out: a file says what is drawn."""
 OTHER_BATCHES = (1, 3)
 """Batches of a proof, neither of them the example's."""
 

@@ -26,6 +26,7 @@ from inkcap.symbols import (
     opaque,
     ported,
     resampling,
+    rows,
     sparse,
     subsampling,
     transposed,
@@ -47,6 +48,7 @@ CAPSULES: dict[str, CapsuleSymbol] = {
         *ported.SYMBOLS,
         *vectors.CAPSULE_SYMBOLS,
         *matrix_capsules.SYMBOLS,
+        *rows.SYMBOLS,
         *opaque.SYMBOLS,
     )
 }
@@ -67,7 +69,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *matrix_votes.SYMBOLS,
     )
 }
-PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *dropout.SYMBOLS)}
+PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *rows.PART_SYMBOLS, *dropout.SYMBOLS)}
 
 FACE = re.compile(r"(?:(?P<rank>[0-3])[dD]-)?(?P<id>[a-z][a-z0-9-]*)(?P<neuron> neuron)?")
 

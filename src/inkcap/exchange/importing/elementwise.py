@@ -1,4 +1,4 @@
-"""Operators that work element by element: functions of one number, sums, products and what a constant does to a value."""
+"""Operators that work element by element: functions of one number, sums, products, and what constants do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from inkcap.exchange.importing.numbers import plain, written
 from inkcap.exchange.importing.translator import FLOATING, Handler, Translator, spread
 from inkcap.exchange.importing.values import Growing, Line, Stage, Value, Worn, along_line, natural, rank_of
 
-FOLDING = ("batch-norm", "group-norm", "row-norm")
+FOLDING = {"batch-norm": ("channel", "full"), "group-norm": ("channel", "full"), "row-norm": ("item",)}
 """Norms whose scale and shift take up a factor and a summand of every channel, or of every element of a row."""
 LONGEST = 180
 """Characters of an expression that grows; beyond it another capsule begins."""
@@ -291,7 +291,7 @@ def _shift(t: Translator, node: Node, place: int, constant: Constant) -> None:
         return
     norm = of.wears_norm()
     grows = not of.sealed and t.alone(node.inputs[place]) and value.order is None and of.drawn == drawn
-    if grows and of.stage == Stage.NORM and norm and norm.part in FOLDING and kind in ("channel", "full"):
+    if grows and of.stage == Stage.NORM and norm and norm.part in FOLDING and kind in FOLDING[norm.part]:
         norm.weights["shift"] = _combined(norm.weights["shift"], held, "+", np.add)
         t.give(node, value.shape, of)
         return
@@ -375,7 +375,7 @@ def _scale(t: Translator, node: Node, place: int, constant: Constant, turned: bo
     if turned:
         held = held.changed("1/", lambda numbers: np.asarray(1 / numbers, numbers.dtype))
     norm = of.wears_norm()
-    if grows and of.stage == Stage.NORM and norm and norm.part in FOLDING and kind in ("channel", "full"):
+    if grows and of.stage == Stage.NORM and norm and norm.part in FOLDING and kind in FOLDING[norm.part]:
         for name in ("scale", "shift"):
             norm.weights[name] = _combined(norm.weights[name], held, "*", np.multiply)
         t.give(node, value.shape, of)

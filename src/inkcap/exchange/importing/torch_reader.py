@@ -1,4 +1,4 @@
-"""The PyTorch reader: a live module becomes a graph through ``torch.export``, with its weights and its modules' names."""
+"""The PyTorch reader: a live module becomes a graph through ``torch.export``, with weights and modules' names."""
 
 from __future__ import annotations
 

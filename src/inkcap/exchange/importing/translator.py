@@ -221,7 +221,7 @@ class Translator:
         return drawn
 
     def grow(self, node: Node, most: Stage, drawn: Sizes | None = None, place: int = 0) -> Growing:
-        """Give the capsule that takes a node up: its input's, if that has grown no further and nothing else reads it."""
+        """Give the capsule that takes a node up: its input's, if it has grown no further and nothing else reads it."""
         value = self.value(node, place)
         drawn = self.structure(value) if drawn is None else drawn
         of = value.of

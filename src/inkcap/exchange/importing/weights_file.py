@@ -1,4 +1,4 @@
-"""Weights as safetensors, written tensor by tensor: what was stated by one number need never lie in memory as a whole."""
+"""Weights as safetensors, written piece by piece: what one number states need never lie in memory as a whole."""
 
 from __future__ import annotations
 
