@@ -312,6 +312,13 @@ def _split(c: Calling, node: Any) -> None:
     c.nodes.append(Node("Split", (c.value(node.args[0]),), outputs, attributes, node.name, c.scope))
 
 
+def _unbind(c: Calling, node: Any) -> None:
+    axis = _at(node, 1, "dim", 0)
+    for i in range(len(node.meta["val"])):
+        index = c.store(np.array(i, np.int64))
+        c.add(node, "Gather", (c.value(node.args[0]), index), f"{node.name}.{i}", axis=axis)
+
+
 def _getitem(c: Calling, node: Any) -> None:
     source, place = node.args
     c.alias(node.name, f"{source.name}.{place}")
@@ -454,6 +461,7 @@ def _targets() -> dict[str, Handler]:
         "aten.stack.default": _stack,
         "aten.slice.Tensor": _slice,
         "aten.select.int": _select,
+        "aten.unbind.int": _unbind,
         "getitem": _getitem,
         "aten.constant_pad_nd.default": _pad,
         "aten.pad.default": _pad,

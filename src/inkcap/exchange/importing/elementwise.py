@@ -259,7 +259,6 @@ def _sum(t: Translator, node: Node, names: list[str], shape: Sizes) -> None:
                 total.bias, total.bias_kind = of.bias, of.bias_kind
             if of.lines and of.lines[0].symbol != "transfer":
                 total.name = of.name
-                total.scope = of.scope
         else:
             total.lines.append(spread_line(t, value, shape, drawn))
     t.give(node, shape, total)

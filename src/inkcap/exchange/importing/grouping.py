@@ -120,7 +120,7 @@ class _Maker:
         names = Names()
         prefix = re.sub(r"[^0-9A-Za-z_]+", "-", path) + "-"
         for id in ids:
-            stem = id.removeprefix(prefix) if id.startswith(prefix) else re.sub(r"[-_]*\d+$", "", id)
+            stem = id.removeprefix(prefix) if id.startswith(prefix) else re.sub(r"[-_]+\d+(?=[-_]|$)", "", id)
             made.names[id] = names.of(stem or "capsule")
         lines = Names()
         inner: list[Record] = []

@@ -10,7 +10,7 @@ from inkcap.exchange.importing.errors import NoSymbol
 from inkcap.exchange.importing.folding import axes_of, reshape_to, slice_of, squeezed, unsqueezed
 from inkcap.exchange.importing.graph import BATCH, Array, Constant, Node, Sizes, ints
 from inkcap.exchange.importing.translator import Handler, Translator
-from inkcap.exchange.importing.values import Growing, Line, Value, along_line, natural
+from inkcap.exchange.importing.values import Growing, Line, Value, along_line, apart_from_batch, natural
 
 AXES = {1: ("channels",), 3: ("channels", "height", "width"), 4: ("channels", "depth", "height", "width")}
 
@@ -20,7 +20,16 @@ def reshape(t: Translator, node: Node) -> None:
     value = t.value(node)
     stated = node.at("shape")
     target = tuple(stated) if stated is not None else ints(t.constant(node, 1, "shape").array())
-    t.view(node, reshape_to(value.shape, target, t.graph.batch, bool(node.at("allowzero"))), value.order)
+    shape = reshape_to(value.shape, target, t.graph.batch, bool(node.at("allowzero")))
+    _check_batch(t, value, shape)
+    t.view(node, shape, value.order)
+
+
+def _check_batch(t: Translator, value: Value, shape: Sizes) -> None:
+    """Refuse a reshaping across the batch, which would mix samples."""
+    before, after = apart_from_batch(value.shape), apart_from_batch(shape)
+    if after is None or before is None or math.prod(value.shape[: before[1]]) != math.prod(shape[: after[1]]):
+        raise NoSymbol(f"it lays {t.show(value.shape)} out as {t.show(shape)}, across the batch")
 
 
 def flatten(t: Translator, node: Node) -> None:
@@ -33,6 +42,7 @@ def flatten(t: Translator, node: Node) -> None:
         shape = (*value.shape[:first], middle, *value.shape[last + 1 :])
     else:
         shape = (math.prod(value.shape[:first]), math.prod(value.shape[first:]))
+    _check_batch(t, value, shape)
     t.view(node, shape, value.order)
 
 
@@ -55,14 +65,17 @@ def transpose(t: Translator, node: Node) -> None:
     value = t.value(node)
     count = len(value.shape)
     order = tuple(axis % count for axis in (node.at("perm") or tuple(range(count))[::-1]))
-    if sorted(order) != list(range(count)) or order[0] != 0:
-        raise NoSymbol(f"it moves the batch: {order}")
+    apart = apart_from_batch(value.shape)
+    if sorted(order) != list(range(count)) or apart is None:
+        raise NoSymbol(f"it lays the axes of {t.show(value.shape)} as {order}")
+    _, place, fused = apart
     shape = tuple(value.shape[axis] for axis in order)
-    moved = [axis for axis in order if value.shape[axis] != 1]
+    # The axes of a sample: those of the tensor without the batch, or with what was multiplied into it.
+    inner = tuple(axis - (axis > place and not fused) for axis in order if fused or axis != place)
+    moved = [axis for axis in inner if value.sizes[axis] != 1]
     if moved == sorted(moved):
         t.view(node, shape, value.order)
         return
-    inner = tuple(axis - 1 for axis in order[1:])
     drawn = natural(value.sizes)
     if drawn is None:
         raise NoSymbol(f"{t.show(value.shape)} has more than 4 axes beside the batch")

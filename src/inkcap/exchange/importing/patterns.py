@@ -35,10 +35,22 @@ class _Finder:
         self.graph = graph
         self.made: dict[str, Node] = {name: node for node in graph.nodes for name in node.outputs}
 
+    def swap(self, old: Node, new: Node) -> None:
+        """Put one node in the place of another that gives the same names."""
+        self.graph.nodes[self.graph.nodes.index(old)] = new
+        self.made |= dict.fromkeys(new.outputs, new)
+
     def source(self, name: str, *operators: str) -> Node | None:
         """Give the node that gives a value, if it is one of these."""
         node = self.made.get(name)
         return node if node is not None and (not operators or node.operator in operators) else None
+
+    def target(self, node: Node | None) -> tuple[int, ...] | None:
+        """Give the shape that a reshaping leads to, as far as it is stored."""
+        if node is None or node.at("shape") is not None:
+            return None if node is None else tuple(node.at("shape"))
+        constant = self.graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+        return None if constant is None else ints(constant.array())
 
     def number(self, name: str) -> float | None:
         """Give a stored single number."""
@@ -244,9 +256,24 @@ def _group_norm(finder: _Finder, node: Node) -> Match | None:
     return "GroupsOnly", (before.inputs[0],), {"num_groups": groups, "epsilon": norm.at("epsilon", 1e-5)}
 
 
+def _rows_through(finder: _Finder, node: Node) -> Match | None:
+    """All rows of all samples laid in a row, multiplied by a matrix, and laid back: the matrix alone."""
+    matrix = finder.source(node.inputs[0], "Gemm")
+    before = finder.source(matrix.inputs[0], "Reshape") if matrix is not None else None
+    weight = finder.graph.constants.get(matrix.inputs[1]) if matrix is not None else None
+    target, laid = (finder.target(reshaping) for reshaping in (node, before))
+    if matrix is None or before is None or weight is None or target is None or laid is None or len(weight.shape) != 2:
+        return None
+    given, width = weight.shape if matrix.at("transB") else weight.shape[::-1]
+    if len(target) < 3 or target[-1] != given or len(laid) != 2:
+        return None
+    finder.swap(before, replace(before, inputs=before.inputs[:1], attributes={"shape": (*target[:-1], width)}))
+    return "Identity", (matrix.outputs[0],), {}
+
+
 PATTERNS: dict[str, tuple[Callable[[_Finder, Node], Match | None], ...]] = {
     "Mul": (_gated,),
     "Div": (_gated, _hard_sigmoid, _layer_norm, _local_response, _unit),
     "Cast": (_step,),
-    "Reshape": (_group_norm,),
+    "Reshape": (_group_norm, _rows_through),
 }

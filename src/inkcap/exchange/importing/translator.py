@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inkcap.exchange.importing.errors import ImportRefused, NoSymbol
 from inkcap.exchange.importing.folding import fold
 from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes
-from inkcap.exchange.importing.values import Growing, Line, Stage, Value, along_line, natural, rank_of
+from inkcap.exchange.importing.values import (
+    Growing,
+    Line,
+    Stage,
+    Value,
+    along_line,
+    apart_from_batch,
+    natural,
+    rank_of,
+    with_batch,
+)
 
 Handler = Callable[["Translator", Node], None]
 """Turns a node into capsules, or raises NoSymbol before it has changed anything."""
+VIEWS = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Shape", "Identity")
+"""Operators that may move the batch, or leave it where it is."""
+LAST_AXIS: dict[str, int | None] = {
+    **dict.fromkeys(("Softmax", "LogSoftmax", "LayerNormalization"), -1),
+    **dict.fromkeys(("MatMul", "Gemm", "Mul", "Div", "Add", "Sum", "Sub", "Dropout", "Cast", "Pow", "Clip", "Neg")),
+    **dict.fromkeys(("Relu", "Gelu", "Silu", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Sqrt", "Exp", "Expand")),
+    **dict.fromkeys(("Gather", "Split", "Concat"), 0),
+}
+"""Operators that work along their last axes, on every number, or along one stated axis: the batch may stand elsewhere."""
 FLOATING = ("float16", "float32", "float64", "bfloat16")
 
 
@@ -83,14 +102,44 @@ class Translator:
         try:
             if handler is None:
                 raise NoSymbol("the catalogue has no symbol for it")
-            for name in node.inputs:
-                if name and name not in self.constants and not self.values[name].batched:
-                    raise NoSymbol(
-                        f"its input has the shape {self.show(self.values[name].shape)}: the batch is not first"
-                    )
-            handler(self, node)
+            moved = [name for name in node.inputs if name in self.values and not self.values[name].batched]
+            if not moved or node.operator in VIEWS:
+                handler(self, node)
+            else:
+                self._with_batch_first(node, handler)
         except NoSymbol as reason:
             self._opaque(node, str(reason))
+
+    def _with_batch_first(self, node: Node, handler: Handler) -> None:
+        """Translate a node whose inputs have their batch elsewhere as if it stood first, and put it back behind."""
+        names = {name for name in node.inputs if name in self.values}
+        before = {name: self.values[name] for name in names}
+        layouts = {apart[1:] if (apart := apart_from_batch(v.shape)) else None for v in before.values()}
+        place, fused = next(iter(layouts)) or (0, False)
+        axis = node.at("axis", LAST_AXIS.get(node.operator, ""))
+        if len(layouts) != 1 or None in layouts or axis == "":
+            shapes = ", ".join(self.show(value.shape) for value in before.values())
+            raise NoSymbol(f"its input has the shape {shapes}: the batch is not first")
+        count = max(len(value.sizes) for value in before.values())
+        if axis is not None:
+            own = axis % (count + 1 - fused)
+            if own == place or (fused and own > place and own != count - 1):
+                raise NoSymbol("it goes along the batch")
+            # The axes before the batch move one to the right.
+            own = own + 1 if own < place else own + fused
+            node = replace(node, attributes={**node.attributes, "axis": own})
+        for name, value in before.items():
+            self.values[name] = Value((BATCH, *value.sizes), value.of, value.order, value.name)
+        try:
+            handler(self, node)
+        finally:
+            self.values |= before
+        for output in node.outputs:
+            if output in self.values:
+                made = self.values[output]
+                gone = len(made.sizes) < count and axis is not None and own <= place
+                shape = with_batch(made.sizes, place - gone, fused)
+                self.values[output] = replace(made, shape=shape)
 
     def _opaque(self, node: Node, reason: str) -> None:
         """Let a capsule stand for an operator that has no symbol: its name and the structure of what it gives."""
@@ -226,7 +275,9 @@ class Translator:
         drawn = self.structure(value) if drawn is None else drawn
         of = value.of
         fits = value.order is None and of.drawn == drawn and of.stage <= most
-        if fits and not of.sealed and self.alone(node.inputs[place]):
+        # What a block gives at last is not a part of the norm behind it, so that all blocks are drawn alike.
+        foreign = most == Stage.SUM and _is_sum(of) and of.scope != node.scope[:-1]
+        if fits and not foreign and not of.sealed and self.alone(node.inputs[place]):
             return of
         return self.begin(value, drawn, node.outputs[0], node.scope)
 
@@ -242,6 +293,8 @@ class Translator:
     def view(self, node: Node, shape: Sizes, order: tuple[int, ...] | None) -> None:
         """Say that a node's output is a view of its input's capsule."""
         value = self.values[node.inputs[0]]
+        if apart_from_batch(shape) is None:
+            raise NoSymbol(f"what it gives has the shape {self.show(shape)}: the batch is not one of its axes")
         if not self.alone(node.inputs[0]):
             self.seal(value.of)
         self.values[node.outputs[0]] = Value(shape, value.of, order, node.outputs[0])
@@ -250,6 +303,10 @@ class Translator:
     def show(shape: Sizes) -> str:
         """Write a shape for a person."""
         return "×".join("N" if size == BATCH else str(size) for size in shape) or "a single number"
+
+
+def _is_sum(grown: Growing) -> bool:
+    return len(grown.lines) > 1 and grown.lines[0].symbol != "inject"
 
 
 def spread(value: Value, drawn: Sizes, constant: Constant) -> tuple[str, Constant]:

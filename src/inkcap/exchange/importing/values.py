@@ -81,12 +81,36 @@ class Value:
     @property
     def sizes(self) -> Sizes:
         """The shape of one sample."""
-        return self.shape[1:]
+        apart = apart_from_batch(self.shape)
+        return self.shape[1:] if apart is None else apart[0]
 
     @property
     def batched(self) -> bool:
         """Tell whether the batch is its first axis, and in no other."""
         return bool(self.shape) and self.shape[0] == BATCH and all(size % BATCH for size in self.shape[1:])
+
+    @property
+    def laid(self) -> bool:
+        """Tell whether the batch is in one axis, wherever that stands, alone or together with what follows it."""
+        return apart_from_batch(self.shape) is not None
+
+
+def apart_from_batch(shape: Sizes) -> tuple[Sizes, int, bool] | None:
+    """Take the batch out of a shape: the sizes of a sample, where the batch stood, and whether it was multiplied in."""
+    places = [place for place, size in enumerate(shape) if size % BATCH == 0]
+    if len(places) != 1:
+        return None
+    place = places[0]
+    held = shape[place] // BATCH
+    rest = (held,) if held > 1 else ()
+    return (*shape[:place], *rest, *shape[place + 1 :]), place, held > 1
+
+
+def with_batch(sizes: Sizes, place: int, fused: bool) -> Sizes:
+    """Put the batch back into the sizes of a sample."""
+    if fused:
+        return (*sizes[:place], BATCH * sizes[place], *sizes[place + 1 :])
+    return (*sizes[:place], BATCH, *sizes[place:])
 
 
 def natural(sizes: Sizes) -> Sizes | None:
