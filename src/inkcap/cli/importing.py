@@ -121,7 +121,7 @@ def _module(file: Path, name: str) -> Any:
 
 def _load(module: Any, path: Path) -> None:
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
+    from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
     from inkcap.exchange.importing import read_pt
 

@@ -38,7 +38,6 @@ OPAQUE = CapsuleSymbol(
     glyph=Glyph("M-.14 -.12C-.14 -.32 .16 -.32 .16 -.12C.16 .02 0 0 0 .14M0 .28V.28", "#5f6676", "#e4e4e4"),
     formula="not known here",
     forward=opaque,
-    computes=False,
     ports=(Port(MAIN_PORT, "All that enters the operator, each as a vector, one behind another.", "gathers"),),
     problem=_unknown,
     own_attributes=(

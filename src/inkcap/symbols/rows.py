@@ -1,4 +1,4 @@
-"""Symbols for rows of a matrix array, such as the words of a text: the product of matrices, and the norm of every row."""
+"""Symbols for the rows of matrices, such as the words of a text: products of matrices, and the norm of every row."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ MATRIX_PRODUCT = CapsuleSymbol(
     family="ports",
     ranks=(2,),
     glyph=Glyph(
-        "M-.34 -.26V.26M.34 -.26V.26M-.34 -.26H-.26M-.34 .26H-.26M.34 -.26H.26M.34 .26H.26M-.14 -.14L.14 .14M-.14 .14L.14 -.14",
+        "M-.26 -.26H-.34V.26H-.26M.26 -.26H.34V.26H.26M-.14 -.14L.14 .14M-.14 .14L.14 -.14",
         "#8a4b12",
         "#f8ecdf",
     ),

@@ -99,8 +99,6 @@ class CapsuleSymbol:
     refusals: tuple[Refusal, ...]
     own_attributes: tuple[Attribute, ...] = ()
     version: int = 1
-    computes: bool = True
-    """Whether forward computes what the capsule gives; else it tells its structure alone, and the check refuses it."""
     is_data: bool = False
     """A data capsule is an input: nothing may enter it, and it has no bias."""
     loss_from_input: str = ""

@@ -41,7 +41,7 @@ def read_onnx_file(content: bytes, folder: Path, name: str) -> dict[str, Any]:
 def run_onnx_file(content: bytes, folder: Path, name: str) -> dict[str, Any]:
     """Compute what an ONNX file gives for the inputs in the folder."""
     import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
-    from safetensors.numpy import load_file, save_file
+    from safetensors.numpy import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 
     runtime: Any = onnxruntime
     options = runtime.SessionOptions()
@@ -66,7 +66,7 @@ def read_pickled(content: bytes, folder: Path, name: str) -> dict[str, Any]:
     import io
 
     import torch
-    from safetensors.torch import save_file
+    from safetensors.torch import save_file  # pyright: ignore[reportUnknownVariableType]
 
     try:
         loaded: Any = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
@@ -75,8 +75,9 @@ def read_pickled(content: bytes, folder: Path, name: str) -> dict[str, Any]:
         raise ImportRefused(
             f"only files of tensors are read ({told}); save the state_dict, best as .safetensors"
         ) from None
-    held = loaded.get("state_dict", loaded) if isinstance(loaded, dict) else None
-    if not isinstance(held, dict) or not all(isinstance(value, torch.Tensor) for value in held.values()):
+    found: dict[Any, Any] = dict(loaded) if isinstance(loaded, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
+    held: dict[Any, Any] = found.get("state_dict", found)
+    if not held or not all(isinstance(value, torch.Tensor) for value in held.values()):
         raise ImportRefused("it holds no state_dict: a dictionary of tensors; save module.state_dict()")
     save_file({str(key): value.contiguous().clone() for key, value in held.items()}, folder / WEIGHTS)
     return {"weights": len(held)}

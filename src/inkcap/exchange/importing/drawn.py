@@ -12,7 +12,7 @@ from inkcap.drawing.codec import encode
 from inkcap.exchange.importing.graph import Constant
 from inkcap.exchange.importing.values import Growing, rank_of
 from inkcap.structures import AXES
-from inkcap.symbols import CONNECTIONS, PARTS
+from inkcap.symbols import CONNECTIONS, PARTS, jsonable
 
 NAME_LENGTH = 30
 """Letters of a capsule's id: two of them and a hyphen name a connection."""
@@ -169,4 +169,4 @@ def _sizes(grown: Growing) -> dict[str, int]:
 
 
 def _jsonable(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in attributes.items()}
+    return {name: jsonable(value) for name, value in attributes.items()}

@@ -1,31 +1,29 @@
-"""Operators that work element by element: functions of one number, sums, products, and what constants do."""
+"""Operators that work on every number, or turn scores into shares: the functions of capsules."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from inkcap.exchange.importing.errors import NoSymbol
-from inkcap.exchange.importing.graph import Constant, Node, Sizes
+from inkcap.exchange.importing.graph import Node, Sizes
 from inkcap.exchange.importing.numbers import plain, written
 from inkcap.exchange.importing.translator import FLOATING, Handler, Translator, spread
 from inkcap.exchange.importing.values import Growing, Line, Stage, Value, Worn, along_line, natural, rank_of
 
-FOLDING = {"batch-norm": ("channel", "full"), "group-norm": ("channel", "full"), "row-norm": ("item",)}
-"""Norms whose scale and shift take up a factor and a summand of every channel, or of every element of a row."""
 LONGEST = 180
 """Characters of an expression that grows; beyond it another capsule begins."""
 
 
-def _function(t: Translator, node: Node, symbol: str, drawn: Sizes | None = None, **attributes: Any) -> Growing:
+def _function(
+    t: Translator, node: Node, symbol: str, attributes: Mapping[str, Any] | None = None, drawn: Sizes | None = None
+) -> Growing:
     """Let a capsule have a function: the one whose sum it is, or a new one."""
     value = t.value(node)
     grown = t.grow(node, Stage.NORM, drawn)
-    grown.symbol, grown.attributes, grown.stage = symbol, dict(attributes), Stage.FUNCTION
+    grown.symbol, grown.attributes, grown.stage = symbol, dict(attributes or {}), Stage.FUNCTION
     t.give(node, value.shape, grown)
     return grown
 
@@ -73,7 +71,7 @@ def leaky_relu(t: Translator, node: Node) -> None:
     if not 0 <= slope <= 1:
         express(t, node, f"max(x, 0) + {written(slope)}*min(x, 0)")
         return
-    _function(t, node, "relu", **({"slope": slope} if slope else {}))
+    _function(t, node, "relu", {"slope": slope} if slope else {})
 
 
 def tanh(t: Translator, node: Node) -> None:
@@ -95,7 +93,7 @@ def prelu(t: Translator, node: Node) -> None:
     kind, held = spread(value, drawn, slope) if slope.count > 1 else ("one", slope)
     if kind == "item" or (kind == "full" and rank_of(drawn) > 1):
         raise NoSymbol("its slopes are neither one nor one a channel")
-    grown = _function(t, node, "prelu", drawn, **({"per": "one"} if kind == "one" else {}))
+    grown = _function(t, node, "prelu", {"per": "one"} if kind == "one" else {}, drawn)
     grown.parameters = {"slope": held.reshaped((held.count,))}
 
 
@@ -114,7 +112,7 @@ def clip(t: Translator, node: Node) -> None:
         if low >= high:
             raise NoSymbol(f"its bounds {low} and {high} leave nothing")
         stated = {name: n for name, n, usual in (("low", low, -1), ("high", high, 1)) if n != usual}
-        _function(t, node, "hard-tanh", **stated)
+        _function(t, node, "hard-tanh", stated)
     elif low == 0:
         _function(t, node, "relu")
     else:
@@ -133,7 +131,7 @@ def hard_sigmoid(t: Translator, node: Node) -> None:
 def elu(t: Translator, node: Node) -> None:
     """An exponential below zero."""
     alpha = plain(node.at("alpha", 1.0))
-    _function(t, node, "elu", **({} if alpha == 1 else {"alpha": alpha}))
+    _function(t, node, "elu", {} if alpha == 1 else {"alpha": alpha})
 
 
 def selu(t: Translator, node: Node) -> None:
@@ -144,19 +142,19 @@ def selu(t: Translator, node: Node) -> None:
 
 def gelu(t: Translator, node: Node) -> None:
     """GELU, by its integral or by a tanh."""
-    _function(t, node, "gelu", **({"approximate": True} if node.at("approximate", "none") == "tanh" else {}))
+    _function(t, node, "gelu", {"approximate": True} if node.at("approximate", "none") == "tanh" else {})
 
 
 def softplus(t: Translator, node: Node) -> None:
     """A smooth ReLU."""
     beta = plain(node.at("beta", 1.0))
-    _function(t, node, "softplus", **({} if beta == 1 else {"steepness": beta}))
+    _function(t, node, "softplus", {} if beta == 1 else {"steepness": beta})
 
 
 def softmax(t: Translator, node: Node) -> None:
     """Softmax over the channels, over a vector, over all positions, or along another axis by laying it first."""
     value = t.value(node)
-    axis = node.at("axis", -1) % len(value.shape)
+    axis: int = node.at("axis", -1) % len(value.shape)
     sizes = value.sizes
     if axis == 0:
         raise NoSymbol("it goes over the batch")
@@ -169,17 +167,17 @@ def softmax(t: Translator, node: Node) -> None:
         t.give(node, value.shape, grown)
         return
     if axis == 1 and len(sizes) != 2:
-        _function(t, node, "softmax", sizes)
+        _function(t, node, "softmax", drawn=sizes)
         return
     if axis == 1:
-        _function(t, node, "softmax", along_line(sizes))
+        _function(t, node, "softmax", drawn=along_line(sizes))
         return
     drawn = natural(sizes)
-    if drawn is None:
+    if not drawn:
         raise NoSymbol(f"it goes along axis {axis} of {t.show(value.shape)}")
     # The axis is laid first, where the channels are; what follows reads the axes in their old order.
-    place = axis - 1 + len(drawn) - len(sizes)
-    order = (place, *(i for i in range(len(drawn)) if i != place))
+    place: int = axis - 1 + len(drawn) - len(sizes)
+    order: Sizes = (place, *(i for i in range(len(drawn)) if i != place))
     back = tuple(order.index(i) for i in range(len(drawn)))
     source = t.vertex(value, drawn)
     laid = tuple(drawn[i] for i in order)
@@ -199,7 +197,7 @@ def log_softmax(t: Translator, node: Node) -> None:
 
 def dropout(t: Translator, node: Node) -> None:
     """Dropout: worn by the capsule before it."""
-    value = t.value(node)
+    value, entering, made = t.value(node), node.inputs[0], node.outputs[0]
     if len(node.outputs) > 1 and node.outputs[1] in t.uses:
         raise NoSymbol("it also gives its mask")
     ratio = node.at("ratio", 0.5)
@@ -213,215 +211,17 @@ def dropout(t: Translator, node: Node) -> None:
         raise NoSymbol(f"it drops with the probability {ratio}")
     of = value.of
     drawn = t.structure(value)
-    fits = not of.sealed and t.alone(node.inputs[0]) and value.order is None and of.drawn == drawn
-    grown = (
-        of if fits and not any(w.part == part for w in of.worn) else t.begin(value, drawn, node.outputs[0], node.scope)
-    )
+    fits = not of.sealed and t.alone(entering) and value.order is None and of.drawn == drawn
+    grown = of if fits and not any(w.part == part for w in of.worn) else t.begin(value, drawn, made, node.scope)
     grown.worn.append(Worn(part, {} if ratio == 0.5 else {"probability": plain(ratio)}))
     grown.stage = Stage.AFTER
     t.give(node, value.shape, grown)
 
 
-def add(t: Translator, node: Node) -> None:
-    """A sum: of two or more values it is the paper's; a constant is a bias."""
-    stored = [name for name in node.inputs if t.is_constant(name)]
-    values = [name for name in node.inputs if not t.is_constant(name)]
-    if len(values) == 1 and len(stored) == 1:
-        _shift(t, node, node.inputs.index(values[0]), t.constants[stored[0]])
-        return
-    if stored:
-        raise NoSymbol("it adds several constants")
-    shape = _meet(t, node, [t.values[name].shape for name in values])
-    _sum(t, node, values, shape)
-
-
-def _meet(t: Translator, node: Node, shapes: list[Sizes]) -> Sizes:
-    try:
-        return tuple(int(size) for size in np.broadcast_shapes(*shapes))
-    except ValueError:
-        raise NoSymbol(f"{' and '.join(map(t.show, shapes))} do not fit together") from None
-
-
-def _sum(t: Translator, node: Node, names: list[str], shape: Sizes) -> None:
-    first = next((name for name in names if t.values[name].shape == shape), None)
-    if first is None:
-        raise NoSymbol("both would spread over each other")
-    drawn = t.structure(t.values[first])
-    total = Growing(node.name or node.outputs[0], drawn, scope=node.scope)
-    for name in names:
-        value = t.values[name]
-        of = value.of
-        joins = not of.sealed and t.alone(name) and value.order is None and of.drawn == drawn
-        # What is only a sum so far is summed here; two biases stay two, so that nothing is lost of what is stored.
-        if joins and of.stage == Stage.SUM and value.shape == shape and not (of.bias and total.bias):
-            total.lines += of.lines
-            if of.bias:
-                total.bias, total.bias_kind = of.bias, of.bias_kind
-            if of.lines and of.lines[0].symbol != "transfer":
-                total.name = of.name
-        else:
-            total.lines.append(spread_line(t, value, shape, drawn))
-    t.give(node, shape, total)
-
-
-def spread_line(t: Translator, value: Value, shape: Sizes, drawn: Sizes) -> Line:
-    """Lead a value into a capsule of this structure; one number a channel is repeated at all positions."""
-    if value.shape == shape:
-        return t.line(value, drawn)
-    sizes = (1,) * (len(shape) - len(value.shape)) + value.shape[1:]
-    if len(value.shape) != len(shape) or len(drawn) < 3 or drawn != shape[1:]:
-        raise NoSymbol(f"{t.show(value.shape)} spreads over {t.show(shape)}")
-    if sizes[0] != drawn[0] or any(size != 1 for size in sizes[1:]):
-        raise NoSymbol(f"{t.show(value.shape)} spreads over {t.show(shape)}")
-    return Line("resampling", t.vertex(value, value.sizes), {"size": drawn[1:]})
-
-
-def _shift(t: Translator, node: Node, place: int, constant: Constant) -> None:
-    value = t.value(node, place)
-    if value.of.dtype not in FLOATING:
-        raise NoSymbol(f"it adds to {value.of.dtype}")
-    if _meet(t, node, [value.shape, constant.shape or (1,)]) != value.shape:
-        raise NoSymbol(f"a constant of {constant.shape} spreads what it meets")
-    drawn = t.structure(value)
-    kind, held = spread(value, drawn, constant)
-    of = value.of
-    if kind == "one":
-        express(t, node, f"x + {written(held.number())}", place)
-        return
-    norm = of.wears_norm()
-    grows = not of.sealed and t.alone(node.inputs[place]) and value.order is None and of.drawn == drawn
-    if grows and of.stage == Stage.NORM and norm and norm.part in FOLDING and kind in FOLDING[norm.part]:
-        norm.weights["shift"] = _combined(norm.weights["shift"], held, "+", np.add)
-        t.give(node, value.shape, of)
-        return
-    grown = t.grow(node, Stage.SUM, drawn, place)
-    if grown.bias is not None:
-        grown = t.begin(value, drawn, node.outputs[0], node.scope)
-    grown.bias, grown.bias_kind = held, kind
-    t.give(node, value.shape, grown)
-
-
-def _combined(one: Constant, other: Constant, sign: str, how: Callable[[Any, Any], Any]) -> Constant:
-    return one.changed(f"{sign}{other.key}", lambda numbers: how(numbers, other.array().reshape(numbers.shape)))
-
-
-def subtract(t: Translator, node: Node) -> None:
-    """A difference: a sum with what is turned negative."""
-    first, second = (t.is_constant(name) for name in node.inputs[:2])
-    if second:
-        constant = t.constants[node.inputs[1]]
-        _shift(t, node, 0, constant.changed("-", np.negative))
-        return
-    if first:
-        if t.constants[node.inputs[0]].count != 1:
-            raise NoSymbol("it subtracts from a constant of several numbers")
-        express(t, node, f"{written(t.constants[node.inputs[0]].number())} - x", 1)
-        return
-    values = [t.value(node, place) for place in (0, 1)]
-    shape = _meet(t, node, [value.shape for value in values])
-    if any(value.shape != shape for value in values):
-        raise NoSymbol("one of its inputs spreads over the other")
-    drawn = t.structure(values[0])
-    turned = t.begin(values[1], drawn, f"{node.outputs[0]}-negative", node.scope)
-    turned.symbol, turned.attributes, turned.stage = "expression", {"expression": "-x"}, Stage.FUNCTION
-    grown = Growing(node.outputs[0], drawn, [t.line(values[0], drawn)], scope=node.scope)
-    t.seal(turned)
-    grown.lines.append(Line("transfer", turned))
-    t.give(node, shape, grown)
-
-
-def multiply(t: Translator, node: Node) -> None:
-    """A product: of two values a gate; by a constant a scale."""
-    stored = [place for place, name in enumerate(node.inputs) if t.is_constant(name)]
-    if stored:
-        _scale(t, node, 1 - stored[0], t.constants[node.inputs[stored[0]]])
-        return
-    _gate(t, node, {})
-
-
-def _gate(t: Translator, node: Node, attributes: dict[str, Any]) -> None:
-    values = [t.value(node, place) for place in (0, 1)]
-    shape = _meet(t, node, [value.shape for value in values])
-    whole = next((value for value in values if value.shape == shape), None)
-    if whole is None:
-        raise NoSymbol("both would spread over each other")
-    drawn = t.structure(whole)
-    lines = [spread_line(t, value, shape, drawn) for value in values]
-    lines[1].port = "by"
-    grown = Growing(node.name or node.outputs[0], drawn, lines, scope=node.scope)
-    grown.symbol, grown.attributes, grown.stage = "product", attributes, Stage.FUNCTION
-    t.give(node, shape, grown)
-
-
-def _scale(t: Translator, node: Node, place: int, constant: Constant, turned: bool = False) -> None:
-    value = t.value(node, place)
-    if value.of.dtype not in FLOATING:
-        raise NoSymbol(f"it multiplies {value.of.dtype}")
-    if _meet(t, node, [value.shape, constant.shape or (1,)]) != value.shape:
-        raise NoSymbol(f"a constant of {constant.shape} spreads what it meets")
-    drawn = t.structure(value)
-    kind, held = spread(value, drawn, constant)
-    of = value.of
-    grows = not of.sealed and t.alone(node.inputs[place]) and value.order is None and of.drawn == drawn
-    if kind == "one":
-        factor = held.number()
-        if grows and of.symbol == "tanh" and of.stage == Stage.FUNCTION and factor > 0 and not turned:
-            of.attributes["amplitude"] = plain(of.attributes.get("amplitude", 1) * factor)
-            t.give(node, value.shape, of)
-            return
-        express(t, node, f"x/{written(factor)}" if turned else f"{written(factor)}*x", place)
-        return
-    if turned:
-        held = held.changed("1/", lambda numbers: np.asarray(1 / numbers, numbers.dtype))
-    norm = of.wears_norm()
-    if grows and of.stage == Stage.NORM and norm and norm.part in FOLDING and kind in FOLDING[norm.part]:
-        for name in ("scale", "shift"):
-            norm.weights[name] = _combined(norm.weights[name], held, "*", np.multiply)
-        t.give(node, value.shape, of)
-        return
-    if kind == "item":
-        last = held
-        kind = "full"
-        held = Constant(f"{last.key}/{drawn}", drawn, last.dtype, lambda: np.broadcast_to(last.array(), drawn))
-    per = {"channel": "channel", "full": "element"}[kind]
-    source = t.vertex(value, drawn)
-    line = Line("scale", source, {"per": per}, {"weight": held})
-    t.give(node, value.shape, Growing(node.outputs[0], drawn, [line], scope=node.scope))
-
-
-def divide(t: Translator, node: Node) -> None:
-    """A quotient."""
-    if t.is_constant(node.inputs[1]):
-        _scale(t, node, 0, t.constants[node.inputs[1]], turned=True)
-    elif t.is_constant(node.inputs[0]):
-        if t.constants[node.inputs[0]].count != 1:
-            raise NoSymbol("it divides a constant of several numbers")
-        express(t, node, f"{written(t.constants[node.inputs[0]].number())}/x", 1)
-    else:
-        raise NoSymbol("it divides by what is computed, which may be zero or negative")
-
-
-def power(t: Translator, node: Node) -> None:
-    """A power with a stored exponent."""
-    exponent = t.constant(node, 1, "exponent")
-    if exponent.count != 1:
-        raise NoSymbol("it has several exponents")
-    express(t, node, f"x^{written(exponent.number())}")
-
-
-def extreme(t: Translator, node: Node) -> None:
-    """The larger or smaller of a value and a number."""
-    stored = [place for place, name in enumerate(node.inputs) if t.is_constant(name)]
-    if len(node.inputs) != 2 or len(stored) != 1 or t.constants[node.inputs[stored[0]]].count != 1:
-        raise NoSymbol("it compares values with each other")
-    bound = t.constants[node.inputs[stored[0]]].number()
-    express(t, node, f"{node.operator.lower()}(x, {written(bound)})", 1 - stored[0])
-
-
 def step(t: Translator, node: Node) -> None:
     """One from a threshold on, else zero."""
     threshold = plain(node.at("threshold", 0.0))
-    _function(t, node, "step", **({"threshold": threshold} if threshold else {}))
+    _function(t, node, "step", {"threshold": threshold} if threshold else {})
 
 
 def identity(t: Translator, node: Node) -> None:
@@ -466,15 +266,7 @@ HANDLERS: dict[str, Handler] = {
     "Atan": _expression("atan(x)"),
     "Sign": _expression("sign(x)"),
     "Reciprocal": _expression("1/x"),
-    "Pow": power,
-    "Max": extreme,
-    "Min": extreme,
     "Dropout": dropout,
-    "Add": add,
-    "Sum": add,
-    "Sub": subtract,
-    "Mul": multiply,
-    "Div": divide,
     "Identity": identity,
     "Cast": cast,
 }

@@ -60,7 +60,7 @@ def fold(translator: Translator, node: Node) -> bool:
     if not node.inputs or any(name and name not in known for name in node.inputs):
         return False
     given = [known[name] if name else None for name in node.inputs]
-    made = _made(node, given)
+    made = _made(node, given, translator.graph.batch)
     if made is None:
         return False
     known[node.outputs[0]] = made
@@ -71,15 +71,15 @@ def fold_stored(graph: Graph, node: Node) -> bool:
     """Take a node's output for known where stored tensors tell it, before any shape is known."""
     if not node.inputs or len(node.outputs) != 1 or any(name and name not in graph.constants for name in node.inputs):
         return False
-    made = _made(node, [graph.constants[name] if name else None for name in node.inputs])
+    made = _made(node, [graph.constants[name] if name else None for name in node.inputs], graph.batch)
     if made is not None:
         graph.constants[node.outputs[0]] = made
     return made is not None
 
 
-def _made(node: Node, given: list[Constant | None]) -> Constant | None:
+def _made(node: Node, given: list[Constant | None], batch: int | None) -> Constant | None:
     try:
-        return _view(node, given) or _computed(node, given)
+        return _view(node, given, batch) or _computed(node, given)
     except NoSymbol:
         return None
     except (ValueError, IndexError, TypeError, ZeroDivisionError, KeyError, AttributeError, OverflowError):
@@ -131,7 +131,7 @@ def axes_of(node: Node, given: Constant | None) -> Sizes | None:
     return tuple(stated) if stated is not None else None if given is None else ints(given.array())
 
 
-def _view(node: Node, given: list[Constant | None]) -> Constant | None:
+def _view(node: Node, given: list[Constant | None], batch: int | None) -> Constant | None:
     """Look at a stored tensor in another way."""
     x = given[0]
     if x is None:
@@ -157,7 +157,10 @@ def _view(node: Node, given: list[Constant | None]) -> Constant | None:
     if operator == "ConstantOfShape":
         return _filled(node, ints(x.array()))
     if operator == "Expand" and second is not None:
-        return _expanded(x, np.broadcast_shapes(x.shape, ints(second.array())), node)
+        wide = np.broadcast_shapes(x.shape, ints(second.array()))
+        if batch is not None and len(wide) == len(x.shape) > 1 and x.shape[0] == 1 and wide[0] == batch:
+            wide = (BATCH, *wide[1:])
+        return _expanded(x, wide, node)
     return None
 
 
@@ -210,17 +213,19 @@ def _few(node: Node, arrays: list[Any]) -> Array | None:
     if operator == "Sign":
         return np.sign(x)
     if operator in ("ReduceSum", "ReduceMax"):
-        axes = node.at("axes") if len(arrays) < 2 else ints(arrays[1])
-        how = np.sum if operator == "ReduceSum" else np.max
-        return how(x, axis=axes, keepdims=bool(node.at("keepdims", 1)))
+        axes: Any = node.at("axes") if len(arrays) < 2 else ints(arrays[1])
+        kept = bool(node.at("keepdims", 1))
+        return np.asarray(np.sum(x, axes, keepdims=kept) if operator == "ReduceSum" else np.max(x, axes, keepdims=kept))
     if operator == "Gather":
         return np.take(x, arrays[1], axis=node.at("axis", 0))
     if operator == "Concat":
-        return np.concatenate(arrays, axis=node.at("axis"))
+        joined: Any = np.concatenate(arrays, axis=node.at("axis"))
+        return joined
     if operator == "Where":
-        return np.where(x, arrays[1], arrays[2])
+        chosen: Any = np.where(x, arrays[1], arrays[2])
+        return chosen
     if operator == "ReduceProd":
-        return np.prod(x, keepdims=bool(node.at("keepdims", 1)))
+        return np.asarray(np.prod(x, keepdims=bool(node.at("keepdims", 1))))
     if operator == "Range":
         count = (float(arrays[1]) - float(x)) / float(arrays[2])
         return np.arange(x, arrays[1], arrays[2], dtype=x.dtype) if count <= FOLDED else None

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file as load_arrays
-from safetensors.numpy import save_file as save_arrays
-from safetensors.torch import load_file, save
+from safetensors.numpy import load_file as load_arrays  # pyright: ignore[reportUnknownVariableType]
+from safetensors.numpy import save_file as save_arrays  # pyright: ignore[reportUnknownVariableType]
+from safetensors.torch import load_file, save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor, nn
 
 from inkcap.drawing import SUFFIX, Drawing, from_text
@@ -217,8 +217,8 @@ def _flat(found: Any) -> tuple[Tensor, ...]:
     """Give the tensors of an answer in order, as torch.export lists them."""
     if isinstance(found, Tensor):
         return (found,)
-    values: Any = found.values() if isinstance(found, Mapping) else found
-    return tuple(value for part in values if part is not None for value in _flat(part))
+    parts: Any = list(found.values()) if isinstance(found, Mapping) else found  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return tuple(value for part in parts if part is not None for value in _flat(part))
 
 
 def _tensor(array: Any) -> Tensor:

@@ -98,7 +98,7 @@ def concatenate(t: Translator, node: Node) -> None:
     names = [name for name in node.inputs if name]
     moving = [t.values[name] for name in names if not t.is_constant(name)]
     first = moving[0]
-    axis = node.at("axis") % len(first.shape)
+    axis: int = node.at("axis") % len(first.shape)
     shapes = [_shape_of(t, name, first, axis) for name in names]
     if axis == 0:
         raise NoSymbol("it joins along the batch")
@@ -116,7 +116,7 @@ def concatenate(t: Translator, node: Node) -> None:
         if t.is_constant(name):
             stored.append((offset, t.constants[name].reshaped(part)))
         else:
-            attributes = {} if place == 0 else {"axis": AXES[len(drawn)][place]}
+            attributes: dict[str, object] = {} if place == 0 else {"axis": AXES[len(drawn)][place]}
             if stored or len(moving) == 1:
                 attributes |= {"offset": offset, "size": total}
             grown.lines.append(Line("inject", t.vertex(t.values[name], part), attributes))
@@ -195,6 +195,8 @@ def cut(t: Translator, node: Node) -> None:
     starts, ends, axes, steps = slice_of(node, arrays)
     if steps and set(steps) != {1}:
         raise NoSymbol(f"it takes every {max(steps)}th only, or backwards")
+    if len({axis % len(value.shape) for axis in axes}) != len(axes):
+        raise NoSymbol(f"it cuts an axis twice: {axes}")
     made = value
     for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis = (axes[number] if axes else number) % len(value.shape)
@@ -212,12 +214,12 @@ def cut(t: Translator, node: Node) -> None:
 def split(t: Translator, node: Node) -> None:
     """A value in pieces: a selection each."""
     value = t.value(node)
-    axis = node.at("axis", 0) % len(value.shape)
+    axis: int = node.at("axis", 0) % len(value.shape)
     stored = t.constant(node, 1, "sizes") if len(node.inputs) > 1 and node.inputs[1] else None
-    pieces = ints(stored.array()) if stored else node.at("split")
+    pieces: Sizes = ints(stored.array()) if stored else tuple(node.at("split") or ())
     if not pieces:
         count = len(node.outputs)
-        most = -(-value.shape[axis] // count)
+        most = -(-int(value.shape[axis]) // count)
         pieces = tuple(min(most, value.shape[axis] - i * most) for i in range(count))
     if sum(pieces) != value.shape[axis] or min(pieces) < 1 or len(pieces) != len(node.outputs):
         raise NoSymbol(f"its pieces {pieces} are not the whole of {value.shape[axis]}")
@@ -232,7 +234,7 @@ def split(t: Translator, node: Node) -> None:
 def gather(t: Translator, node: Node) -> None:
     """One place along an axis, stated in the model: a selection that drops the axis."""
     value, index = t.value(node), t.constant(node, 1, "index")
-    axis = node.at("axis", 0) % len(value.shape)
+    axis: int = node.at("axis", 0) % len(value.shape)
     if index.count != 1 or axis == 0:
         raise NoSymbol("it takes several places, or samples of the batch")
     place = int(index.number())
@@ -257,6 +259,38 @@ def expand(t: Translator, node: Node) -> None:
     t.alias(node)
 
 
+def pad(t: Translator, node: Node) -> None:
+    """Zeros around: injections into wider structures."""
+    value = t.value(node)
+    stored = t.constant(node, 1, "padding") if len(node.inputs) > 1 else None
+    pads = ints(stored.array()) if stored else tuple(node.at("pads"))
+    fill = t.constant(node, 2, "number").number() if len(node.inputs) > 2 and node.inputs[2] else node.at("value", 0.0)
+    if node.at("mode", "constant") != "constant" or fill or any(p < 0 for p in pads):
+        raise NoSymbol(f"it fills the border by {node.at('mode', 'constant')} {fill}, not by zeros")
+    count = len(value.shape)
+    if len(node.inputs) > 3 and node.inputs[3]:
+        raise NoSymbol("it states its axes")
+    before, after = pads[:count], pads[count:]
+    if len(pads) != 2 * count or before[0] or after[0]:
+        raise NoSymbol("it pads the batch")
+    vertex = t.vertex(value)
+    lead = len(vertex.drawn) - len(value.sizes)
+    if lead == 1 and vertex.drawn != (1, *value.sizes):
+        vertex, lead = t.vertex(value, (1, *value.sizes)), 1
+    axes = AXES.get(len(vertex.drawn))
+    if axes is None:
+        raise NoSymbol("a single number has no border")
+    for axis, (first, last) in enumerate(zip(before[1:], after[1:], strict=True)):
+        if first or last:
+            place = axis + lead
+            size = vertex.drawn[place] + first + last
+            drawn = (*vertex.drawn[:place], size, *vertex.drawn[place + 1 :])
+            attributes = {"axis": axes[place], "offset": first, "size": size}
+            vertex = Growing(node.outputs[0], drawn, [Line("inject", vertex, attributes)], scope=node.scope)
+            t.seal(vertex)
+    t.give(node, tuple(s + b + a for s, b, a in zip(value.shape, before, after, strict=True)), vertex)
+
+
 HANDLERS: dict[str, Handler] = {
     "Reshape": reshape,
     "Flatten": flatten,
@@ -268,4 +302,5 @@ HANDLERS: dict[str, Handler] = {
     "Split": split,
     "Gather": gather,
     "Expand": expand,
+    "Pad": pad,
 }

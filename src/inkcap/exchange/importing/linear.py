@@ -73,7 +73,8 @@ def multiply_matrices(t: Translator, node: Node) -> None:
         raise NoSymbol(f"it multiplies {t.show(left.shape)} by {t.show(right.shape)}")
     if left.sizes[-1] != right.sizes[-2]:
         raise NoSymbol(f"{t.show(left.shape)} does not fit before {t.show(right.shape)}")
-    first, second = natural(left.sizes) or (), natural(right.sizes) or ()
+    first: Sizes = natural(left.sizes) or (0,)
+    second: Sizes = natural(right.sizes) or (0,)
     drawn = (*first[:-1], second[-1])
     grown = Growing(node.name or node.outputs[0], drawn, scope=node.scope)
     grown.symbol, grown.stage = "matrix-product", Stage.FUNCTION
@@ -147,6 +148,8 @@ def layer_norm(t: Translator, node: Node) -> None:
         stored = over
     else:
         raise NoSymbol(f"it goes over the axes from {axis} on of {t.show(value.shape)}")
+    if math.prod(over) == 1:
+        raise NoSymbol("there is a single number to normalise, which becomes 0")
     if any(c is not None and c.shape != over for c in (scale, shift)):
         raise NoSymbol(f"its scale is not of the structure {over}")
     weights: dict[str, Constant] = {}
@@ -176,7 +179,10 @@ def group_norm(t: Translator, node: Node) -> None:
     value = t.value(node)
     if len(value.sizes) < 1 or (len(value.sizes) < 3 and node.operator == "InstanceNormalization"):
         raise NoSymbol(f"it normalises {t.show(value.shape)}")
-    channels = value.sizes[0]
+    channels, groups = value.sizes[0], node.at("num_groups", 1)
+    groups = channels if node.operator == "InstanceNormalization" else groups
+    if groups < 1 or channels % groups or math.prod(value.sizes) == groups:
+        raise NoSymbol(f"its {channels} channels do not divide into {groups} groups")
     stored = {name: t.constant(node, place, name) for place, name in ((1, "scale"), (2, "shift"))}
     if any(constant.count != channels for constant in stored.values()):
         raise NoSymbol(f"its numbers are not one for each of {channels} channels")

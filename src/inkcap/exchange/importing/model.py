@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inkcap.drawing import Drawing
-from inkcap.exchange.importing import elementwise, layout, linear, windows
+from inkcap.exchange.importing import arithmetic, elementwise, layout, linear, windows
 from inkcap.exchange.importing.drawn import Drawn, draw, drawing_of
 from inkcap.exchange.importing.errors import ImportRefused
 from inkcap.exchange.importing.graph import Constant, Graph
@@ -14,7 +14,7 @@ from inkcap.exchange.importing.patterns import find_patterns
 from inkcap.exchange.importing.translator import Missing, Translator
 from inkcap.network import Report, check
 
-HANDLERS = {**windows.HANDLERS, **linear.HANDLERS, **elementwise.HANDLERS, **layout.HANDLERS}
+HANDLERS = {**windows.HANDLERS, **linear.HANDLERS, **elementwise.HANDLERS, **arithmetic.HANDLERS, **layout.HANDLERS}
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,11 @@ def translate(graph: Graph) -> Translated:
 def _check(graph: Graph, report: Report, drawn: Drawn, opaque: bool) -> None:
     """Refuse a drawing that is not well formed, or whose weights do not fit it: this would be a fault of ours."""
     wrong = [entry for entry in report.errors if entry.rule != "opaque-operator"]
+    if apart := next((entry for entry in wrong if entry.rule == "disconnected"), None):
+        raise ImportRefused(
+            f"{graph.name}: the model falls into parts that share nothing ({', '.join(apart.where)}), and a network is "
+            "connected; import each part by itself"
+        )
     if wrong:
         where = ", ".join(wrong[0].where)
         raise ImportRefused(

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 
 from inkcap.exchange.importing import limits
 from inkcap.exchange.importing.errors import ImportRefused
-from inkcap.exchange.importing.graph import BATCH, Array, Constant, Graph, Node, Sizes
+from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 SCOPES, CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
@@ -82,6 +82,8 @@ class _Reading:
 
     def graph(self, name: str) -> Graph:
         source = self.model.graph
+        named = (*source.initializer, *source.input, *source.output, *source.value_info)
+        _check_text(*(entry.name for entry in named))
         for tensor in source.initializer:
             self._store(tensor.name, tensor)
         if source.sparse_initializer:
@@ -196,16 +198,20 @@ class _Reading:
             raise ImportRefused(
                 f"{place} declares {declared} numbers of {dtype} and holds {held}; the file is damaged or cut off"
             )
-        return Constant(key, shape, dtype, lambda: cast("Array", onnx.numpy_helper.to_array(tensor)))
+        return Constant(key, shape, dtype, lambda: onnx.numpy_helper.to_array(tensor))
 
     def _node(self, node: Any) -> Node | None:
+        _check_text(node.op_type, node.domain, node.name, *node.input, *node.output)
         name = node.name or (node.output[0] if node.output else "")
         place = f"node {name!r}"
         operator = node.op_type if node.domain in DEFAULT_DOMAINS else f"{node.domain}.{node.op_type}"
         if operator == "Constant":
             self._constant_node(node, place)
             return None
+        _check_text(*(attribute.name for attribute in node.attribute))
         attributes = {a.name: self._attribute(a, place) for a in node.attribute if a.name}
+        if node.domain in DEFAULT_DOMAINS:
+            self._check_form(node, attributes, place)
         if operator == "Cast":
             attributes["to"] = _dtype(int(attributes.get("to", 0)), place)
         if operator in ("Softmax", "LogSoftmax") and self.version < 13:
@@ -216,6 +222,26 @@ class _Reading:
         if operator == "Upsample":
             attributes |= {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
         return Node(operator, tuple(node.input), tuple(node.output), attributes, name, _scope(node))
+
+    def _check_form(self, node: Any, attributes: dict[str, Any], place: str) -> None:
+        """Refuse a node that has too few inputs for its operator, or lacks an attribute that it needs."""
+        if not onnx.defs.has(node.op_type, max_inclusive_version=self.version):
+            return
+        schema: Any = onnx.defs.get_schema(node.op_type, max_inclusive_version=self.version)
+        count = len(node.input)
+        if not schema.min_input <= count <= schema.max_input or (schema.min_input and not node.input[0]):
+            told = f"from {schema.min_input} to {schema.max_input}"
+            raise ImportRefused(
+                f"{place}: {node.op_type}: it has {count} inputs, and takes {told}; the model is damaged"
+            )
+        kinds = {entry.name: entry for entry in node.attribute}
+        for name, wanted in schema.attributes.items():
+            if wanted.required and name not in kinds:
+                raise ImportRefused(f"{place}: {node.op_type}: its attribute {name!r} is missing; the model is damaged")
+            if name in kinds and kinds[name].type != wanted.type.value:
+                raise ImportRefused(
+                    f"{place}: {node.op_type}: its attribute {name!r} is of another kind than it must be"
+                )
 
     def _constant_node(self, node: Any, place: str) -> None:
         if len(node.output) != 1 or len(node.attribute) != 1:
@@ -250,6 +276,13 @@ class _Reading:
         return None
 
 
+def _check_text(*names: object) -> None:
+    """Refuse names that are no text: protobuf gives those as bytes."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ImportRefused(f"the name {name!r:.60} in the model is no text; the file is damaged")
+
+
 def _told_shape(entry: Any) -> Sizes | None:
     """Give the shape that a model tells of a value, its first axis for the batch."""
     kind = entry.type.tensor_type
@@ -274,7 +307,7 @@ def _held(tensor: Any, dtype: str) -> int:
 
 def _dtype(kind: int, place: str) -> str:
     """Name a data type as NumPy does."""
-    names = {
+    names: dict[int, str] = {
         onnx.TensorProto.FLOAT: "float32",
         onnx.TensorProto.DOUBLE: "float64",
         onnx.TensorProto.FLOAT16: "float16",
@@ -296,15 +329,15 @@ def _dtype(kind: int, place: str) -> str:
 
 def _scope(node: Any) -> tuple[tuple[str, str], ...]:
     """Read the modules around a node that torch wrote down."""
-    told = {entry.key: entry.value for entry in node.metadata_props}
+    told = {entry.key: str(entry.value) for entry in node.metadata_props}
     if SCOPES not in told or CLASSES not in told or len(told[SCOPES]) > 5000 or len(told[CLASSES]) > 5000:
         return ()
     try:
         paths, classes = ast.literal_eval(told[SCOPES]), ast.literal_eval(told[CLASSES])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ()
-    if not (isinstance(paths, list) and isinstance(classes, list)) or len(paths) != len(classes):
+    if not (isinstance(paths, list) and isinstance(classes, list)):
         return ()
-    pairs = zip(cast("list[Any]", paths), cast("list[Any]", classes), strict=True)
+    pairs = zip(cast("list[Any]", paths), cast("list[Any]", classes), strict=False)
     # The last is the operator itself, the first the model.
     return tuple((str(path), str(kind).rpartition(".")[2]) for path, kind in pairs)[1:-1]

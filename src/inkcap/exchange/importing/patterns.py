@@ -19,7 +19,11 @@ def find_patterns(graph: Graph) -> None:
     finder = _Finder(graph)
     for place, node in enumerate(graph.nodes):
         for pattern in PATTERNS.get(node.operator, ()):
-            found = pattern(finder, node)
+            try:
+                found = pattern(finder, node)
+            except IndexError:
+                # Too few inputs: what is wrong with the node is told where it is translated.
+                found = None
             if found is not None:
                 operator, inputs, attributes = found
                 node = replace(node, operator=operator, inputs=inputs, attributes=attributes)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from inkcap.exchange.importing.aten import TARGETS, Calling, NotRead
+from inkcap.exchange.importing.aten import Calling, NotRead
+from inkcap.exchange.importing.aten_targets import TARGETS
 from inkcap.exchange.importing.errors import ImportRefused
 from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes
 
@@ -109,9 +110,8 @@ class _Reading:
 
     def _unknown(self, node: Any, target: str) -> None:
         """Pass an operator on by its name; it becomes an opaque capsule."""
-        names = tuple(
-            self.calling.name_of(entry.name) for entry in node.all_input_nodes if self.calling.has(entry.name)
-        )
+        given = [entry for entry in node.all_input_nodes if isinstance(entry.meta.get("val"), Tensor)]
+        names = tuple(self.calling.name_of(entry.name) for entry in given)
         value = node.meta["val"]
         if not isinstance(value, Tensor):
             outputs = tuple(f"{node.name}.{i}" for i in range(len(value)))
@@ -138,7 +138,8 @@ def _whole(number: Any) -> int:
     if isinstance(number, torch.fx.Node):
         number = number.meta["val"]
     if isinstance(number, torch.SymInt):
-        expression: Any = number.node.expr
+        symbolic: Any = cast("Any", number).node
+        expression: Any = symbolic.expr
         return int(expression.subs(dict.fromkeys(expression.free_symbols, BATCH)))
     return int(number)
 

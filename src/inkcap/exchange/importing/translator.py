@@ -33,7 +33,7 @@ LAST_AXIS: dict[str, int | None] = {
     **dict.fromkeys(("Relu", "Gelu", "Silu", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Sqrt", "Exp", "Expand")),
     **dict.fromkeys(("Gather", "Split", "Concat"), 0),
 }
-"""Operators that work along their last axes, on every number, or along one stated axis: the batch may stand elsewhere."""
+"""Operators that work along their last axes, on every number, or along a stated axis, wherever the batch stands."""
 FLOATING = ("float16", "float32", "float64", "bfloat16")
 
 
@@ -75,9 +75,10 @@ class Translator:
             self._add_input(name, shape, dtype)
         for node in self.graph.nodes:
             self._translate(node)
-        outputs: list[Growing] = []
-        for name in self.graph.outputs:
-            outputs.append(self._output(name))
+        try:
+            outputs = [self._output(name) for name in self.graph.outputs]
+        except NoSymbol as reason:
+            raise ImportRefused(f"an output of the model cannot be drawn: {reason}") from None
         return self.sealed, outputs
 
     def _add_input(self, name: str, shape: Sizes, dtype: str) -> None:
@@ -109,6 +110,12 @@ class Translator:
                 self._with_batch_first(node, handler)
         except NoSymbol as reason:
             self._opaque(node, str(reason))
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            # What no schema tells of a model may still not fit together; a person gets the node and its operator.
+            raise ImportRefused(
+                f"{node.place}: {node.operator}: its inputs and attributes do not fit together "
+                f"({type(error).__name__}); the model is damaged, or this use of it is not known here"
+            ) from None
 
     def _with_batch_first(self, node: Node, handler: Handler) -> None:
         """Translate a node whose inputs have their batch elsewhere as if it stood first, and put it back behind."""
@@ -121,6 +128,7 @@ class Translator:
             shapes = ", ".join(self.show(value.shape) for value in before.values())
             raise NoSymbol(f"its input has the shape {shapes}: the batch is not first")
         count = max(len(value.sizes) for value in before.values())
+        own = -1
         if axis is not None:
             own = axis % (count + 1 - fused)
             if own == place or (fused and own > place and own != count - 1):
@@ -163,7 +171,10 @@ class Translator:
             grown = Growing(node.name or output, drawn, symbol="opaque", stage=Stage.AFTER, scope=node.scope)
             grown.attributes = {"operator": named(node.operator), "shape": drawn or (1,)}
             grown.drawn, grown.label = (math.prod(drawn),), node.operator
-            grown.lines = [line for name in entering for line in self._as_vector(self.values[name])]
+            try:
+                grown.lines = [line for name in entering for line in self._as_vector(self.values[name])]
+            except NoSymbol:
+                grown.lines = []
             if not grown.lines:
                 raise ImportRefused(f"{node.place}: {node.operator}: {reason}, and nothing that it reads can be drawn")
             self.seal(grown)

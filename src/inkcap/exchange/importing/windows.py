@@ -125,6 +125,8 @@ def deconvolve(t: Translator, node: Node) -> None:
         raise NoSymbol(f"it takes off {before} at one end and {after} at the other")
     groups = node.at("group", 1)
     kernels = weight.shape[1] * groups
+    if weight.shape[0] != value.sizes[0] or groups < 1 or value.sizes[0] % groups:
+        raise NoSymbol(f"kernels for {weight.shape[0]} channels in {groups} groups meet {value.sizes[0]} channels")
     vertex = t.vertex(value, along_line(value.sizes))
     counts = tuple(
         (size - 1) * s - 2 * p + d * (m - 1) + o + 1
@@ -173,6 +175,8 @@ def pool(t: Translator, node: Node) -> None:
         return
     if before != after:
         vertex, before, ceil = _uneven(t, node, kind, vertex, (window, stride, before, after), ceil)
+    if any(2 * p > m for m, p in zip(window, before, strict=True)) or min(*window, *stride) < 1:
+        raise NoSymbol(f"a window of {window} by steps of {stride} could lie in the padding {before} alone")
     counts: list[int] = []
     edge = "error"
     for size, m, s, p in zip(vertex.drawn[1:], window, stride, before, strict=True):
@@ -347,39 +351,6 @@ def _sizes_of(t: Translator, node: Node, value: Value) -> Sizes:
     raise NoSymbol("it states no size")
 
 
-def pad(t: Translator, node: Node) -> None:
-    """Zeros around: injections into wider structures."""
-    value = t.value(node)
-    stored = t.constant(node, 1, "padding") if len(node.inputs) > 1 else None
-    pads = ints(stored.array()) if stored else tuple(node.at("pads"))
-    fill = t.constant(node, 2, "number").number() if len(node.inputs) > 2 and node.inputs[2] else node.at("value", 0.0)
-    if node.at("mode", "constant") != "constant" or fill or any(p < 0 for p in pads):
-        raise NoSymbol(f"it fills the border by {node.at('mode', 'constant')} {fill}, not by zeros")
-    count = len(value.shape)
-    if len(node.inputs) > 3 and node.inputs[3]:
-        raise NoSymbol("it states its axes")
-    before, after = pads[:count], pads[count:]
-    if len(pads) != 2 * count or before[0] or after[0]:
-        raise NoSymbol("it pads the batch")
-    vertex = t.vertex(value)
-    lead = len(vertex.drawn) - len(value.sizes)
-    if lead == 1 and vertex.drawn != (1, *value.sizes):
-        vertex, lead = t.vertex(value, (1, *value.sizes)), 1
-    names = {1: ("channels",), 3: ("channels", "height", "width"), 4: ("channels", "depth", "height", "width")}
-    axes = names.get(len(vertex.drawn))
-    if axes is None:
-        raise NoSymbol("a single number has no border")
-    for axis, (first, last) in enumerate(zip(before[1:], after[1:], strict=True)):
-        if first or last:
-            place = axis + lead
-            size = vertex.drawn[place] + first + last
-            drawn = (*vertex.drawn[:place], size, *vertex.drawn[place + 1 :])
-            attributes = {"axis": axes[place], "offset": first, "size": size}
-            vertex = Growing(node.outputs[0], drawn, [Line("inject", vertex, attributes)], scope=node.scope)
-            t.seal(vertex)
-    t.give(node, tuple(s + b + a for s, b, a in zip(value.shape, before, after, strict=True)), vertex)
-
-
 HANDLERS: dict[str, Handler] = {
     "Conv": convolve,
     "ConvTranspose": deconvolve,
@@ -393,5 +364,4 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(REDUCED, reduce),
     "Resize": resize,
     "Upsample": resize,
-    "Pad": pad,
 }
