@@ -27,6 +27,7 @@ limit_this_process()
 import resource
 """
 WALK = """
+OTHERS = "Loop Concat Softmax Reshape Slice Gather Split MatMul Pad Transpose Range Expand".split()
 def bytes_changed(content, luck):
     data = bytearray(content)
     for _ in range(luck.choice((1, 1, 2, 4, 16))):
@@ -49,10 +50,11 @@ def structure_changed(content, luck):
         names = [n for other in graph.node for n in (*other.input, *other.output)] or ["x"]
         if how == 0 and node.input: node.input[luck.randrange(len(node.input))] = luck.choice(names)
         elif how == 1 and node.input: del node.input[luck.randrange(len(node.input))]
-        elif how == 2: node.op_type = luck.choice([other.op_type for other in graph.node] + ["Loop", "Concat", "Softmax", "Reshape", "Slice", "Gather", "Split", "MatMul", "Pad", "Transpose", "Range", "Expand"])
+        elif how == 2: node.op_type = luck.choice([other.op_type for other in graph.node] + OTHERS)
         elif how == 3 and node.attribute:
             attribute = luck.choice(node.attribute)
-            if attribute.ints: attribute.ints[luck.randrange(len(attribute.ints))] = luck.choice((-1, 0, 1, 7, 2**31, -(2**62)))
+            place = luck.randrange(max(1, len(attribute.ints)))
+            if attribute.ints: attribute.ints[place] = luck.choice((-1, 0, 1, 7, 2**31, -(2**62)))
             elif attribute.i: attribute.i = luck.choice((-9, -1, 0, 2, 99, 2**62))
         elif how == 4 and graph.initializer:
             tensor = luck.choice(graph.initializer)
@@ -80,7 +82,8 @@ for number in range(count):
         told["read"] += 1
     except InkcapError as error:
         told["refused"] += 1
-        if "\\n" in str(error).strip() or "fault of Inkcap" in str(error): told["broken"].append([number, str(error)[:300]])
+        if "\\n" in str(error).strip() or "fault of Inkcap" in str(error):
+            told["broken"].append([number, str(error)[:300]])
     except Exception as error:
         import traceback
         told["broken"].append([number, traceback.format_exc()[-700:]])

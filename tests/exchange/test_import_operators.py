@@ -1,4 +1,4 @@
-"""Every operator that is known: a small ONNX file of it computes what onnxruntime computes, in the symbols it should."""
+"""Every known operator: a small ONNX file of it computes what onnxruntime computes, in the symbols that it should."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _module(file: Path, name: str) -> Any:
     try:
         spec.loader.exec_module(source)
         found: Any = getattr(source, name, None)
-        made = found if isinstance(found, torch.nn.Module) or found is None else found()
+        made = found() if callable(found) and not isinstance(found, torch.nn.Module) else found
     except Exception as error:
         raise InkcapError(f"{file}:{name}: running it failed: {type(error).__name__}: {error}") from None
     finally:
