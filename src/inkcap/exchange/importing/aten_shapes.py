@@ -29,6 +29,12 @@ def call_transpose(c: Calling, node: Any) -> None:
     c.add(node, "Transpose", (c.value(node.args[0]),), perm=tuple(order))
 
 
+def call_turned(c: Calling, node: Any) -> None:
+    """Read an exchange of the last two axes."""
+    count = len(node.args[0].meta["val"].shape)
+    c.add(node, "Transpose", (c.value(node.args[0]),), perm=(*range(count - 2), count - 1, count - 2))
+
+
 def call_cat(c: Calling, node: Any) -> None:
     """Read a concatenation."""
     c.add(node, "Concat", tuple(c.value(value) for value in node.args[0]), axis=at(node, 1, "dim", 0))

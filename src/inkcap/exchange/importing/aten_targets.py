@@ -49,6 +49,7 @@ from inkcap.exchange.importing.aten_shapes import (
     call_split,
     call_stack,
     call_transpose,
+    call_turned,
     call_unbind,
     call_view,
 )
@@ -82,6 +83,7 @@ SINGLE: dict[str, Handler] = {
     "aten.linalg_vector_norm.default": call_norm,
     "aten.permute.default": call_permute,
     "aten.transpose.int": call_transpose,
+    "aten.mT.default": call_turned,
     "aten.t.default": call_transpose,
     "aten.cat.default": call_cat,
     "aten.stack.default": call_stack,
