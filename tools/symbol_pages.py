@@ -52,8 +52,8 @@ for version in range(7, OPSET + 1):
 
 
 def shown_sample(symbol: Symbol) -> Sample:
-    """Choose the sample that a page shows: the first that is not a neuron."""
-    cases = [case for case in symbol.samples if case.dtype == "float64"]
+    """Choose the sample that a page shows: the first that is not a neuron, or the refusal of what has no sample."""
+    cases = [case for case in symbol.samples or symbol.refusals if case.dtype == "float64"]
     return next((case for case in cases if case.shape), cases[0])
 
 
@@ -127,7 +127,8 @@ def _frame(symbol: Symbol, title: str, faces: str, middle: list[str]) -> str:
     shared = "Beside [those of every capsule](../symbols.md#attributes-of-every-capsule).\n"
     parts += ["## Attributes\n", *([shared] if isinstance(symbol, CapsuleSymbol) else []), attributes_table(own)]
     parts += ["## In a drawing\n", f"![]({symbol.id}.svg)\n"]
-    parts += ["## In PyTorch\n", _printed(symbol), "## In ONNX\n", _onnx(symbol)]
+    if symbol.samples:
+        parts += ["## In PyTorch\n", _printed(symbol), "## In ONNX\n", _onnx(symbol)]
     return "\n".join(parts)
 
 

@@ -13,6 +13,7 @@ from inkcap.zoo import draw
 
 if TYPE_CHECKING:
     from inkcap.engine import backpropagate, build, contract, coupling, expand, source_of
+    from inkcap.exchange import from_torch, import_onnx
     from inkcap.training import evaluate, predict, resume, train
 
 __version__ = "0.1.0"
@@ -27,6 +28,8 @@ __getattr__ = later(
         "coupling": "inkcap.engine",
         "evaluate": "inkcap.training",
         "expand": "inkcap.engine",
+        "from_torch": "inkcap.exchange",
+        "import_onnx": "inkcap.exchange",
         "predict": "inkcap.training",
         "resume": "inkcap.training",
         "source_of": "inkcap.engine",
@@ -51,6 +54,8 @@ __all__ = [
     "draw",
     "evaluate",
     "expand",
+    "from_torch",
+    "import_onnx",
     "load_drawing",
     "predict",
     "resume",

@@ -31,6 +31,8 @@ PUBLIC = [
     "draw",
     "evaluate",
     "expand",
+    "from_torch",
+    "import_onnx",
     "load_drawing",
     "predict",
     "resume",

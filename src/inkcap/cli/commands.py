@@ -10,6 +10,7 @@ def register() -> None:
         drawings,
         export,
         groups,
+        importing,
         inspecting,
         pictures,
         plain,
@@ -21,7 +22,7 @@ def register() -> None:
         zoo,
     )
 
-    for module in (drawings, zoo, groups, pictures, export, comparing, plain, backpropagation):
+    for module in (drawings, zoo, groups, pictures, export, importing, comparing, plain, backpropagation):
         assert module.__doc__
     for module in (runs, inspecting, resuming, sweeps, data, serve, theory):
         assert module.__doc__

@@ -30,7 +30,9 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file; beside the drawing if not given.")
     ] = None,
-    run: Annotated[str | None, typer.Option(metavar="RUN", help="A run whose best weights go along.")] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="A run whose best weights go along, or weights .safetensors.")
+    ] = None,
     train: Annotated[bool, typer.Option("--train", help="Add a plain training loop (torch).")] = False,
     font: Annotated[str, typer.Option(metavar="NAME", help="The font of a figure.")] = "",
     width: Annotated[str, typer.Option(metavar="WIDTH", help="How wide a figure is printed: 85mm, 240pt.")] = "",
@@ -146,11 +148,9 @@ def _export(drawing: Drawing, to: str, path: Path, weights: Any, train: bool) ->
 
 
 def _weights(workspace: Path, run: str) -> Any:
-    from inkcap.recipes import find_run
     from inkcap.training.environment import prepare_environment
 
-    folder = find_run(workspace, run)
     prepare_environment()
-    from inkcap.training.weights import read_weights
+    from inkcap.training.weights import weights_by_name
 
-    return read_weights(folder.weights_file())
+    return weights_by_name(workspace, run)[0]

@@ -96,15 +96,15 @@ def _export(question: Question) -> Answer:
 
 
 def _borrow(question: Question) -> Answer:
+    from pathlib import Path
+
     from inkcap.engine import build
     from inkcap.network import as_plain
-    from inkcap.recipes import find_run, recipe_from_json
+    from inkcap.recipes import recipe_from_json
     from inkcap.training.borrowing import borrow
 
     recipe = recipe_from_json(question["recipe"])
-    assert recipe.init_from is not None
-    other = find_run(question["workspace"], recipe.init_from)
-    return borrow(build(as_plain(_network(question)), {}), recipe, other)[2].to_json()
+    return borrow(build(as_plain(_network(question)), {}), recipe, Path(question["workspace"]))[2].to_json()
 
 
 def _inspect(question: Question) -> Answer:

@@ -159,6 +159,7 @@ FUNCTIONS: dict[str, tuple[Compute, Product]] = {
     "local_response": (lambda v, at: _local_response(v[0], at), _local_response_product),
     "unit": (lambda v, at: unit_vectors(v[0], 1), _unit_product),
     "subtract": (lambda v, at: v[0] - v[1], lambda v, y, g, at: (g, -g)),
+    "matrix_product": (lambda v, at: v[0] @ v[1], lambda v, y, g, at: (g @ v[1].mT, v[0].mT @ g)),
     "divide": (lambda v, at: v[0] / v[1], _divide_product),
     "maximum": (lambda v, at: larger(*v), _maximum_product),
     "total": (
@@ -221,6 +222,7 @@ FUNCTIONS_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] =
     "local_response": lambda v, at: _reference_response(v[0], at),
     "unit": lambda v, at: _reference_unit(v[0]),
     "subtract": lambda v, at: v[0] - v[1],
+    "matrix_product": lambda v, at: np.einsum("zcij,zcjk->zcik", v[0], v[1]),
     "divide": lambda v, at: v[0] / v[1],
     "maximum": lambda v, at: np.maximum(v[0], v[1]),
     "total": lambda v, at: _reference_total(v[0], at),
@@ -254,6 +256,7 @@ FUNCTION_FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "local_response": lambda step, v: _print_response(step, v[0]),
     "unit": lambda step, v: Printed(f"unit_vectors({v[0].text}, 1)"),
     "subtract": lambda step, v: Printed(f"{v[0].text} - {v[1].tight}", loose=True),
+    "matrix_product": lambda step, v: Printed(f"{v[0].tight} @ {v[1].tight}", loose=True),
     "divide": lambda step, v: Printed(f"{v[0].tight} / {v[1].tight}", loose=True),
     "maximum": lambda step, v: Printed(f"larger({v[0].text}, {v[1].text})"),
     "total": lambda step, v: _print_total(step, v[0]),

@@ -25,6 +25,13 @@ TOLERANCE = 1e-4
 NEEDED = ("onnx", "onnxruntime", "onnxscript")
 EXAMPLES = 2
 """Samples of the example that is traced: torch takes 1 for a size that never changes."""
+TIDYING = (
+    "materialize_reshape_shape_rule",
+    "remove_optional_bias_from_conv_rule",
+    "remove_optional_bias_from_conv_transpose_rule",
+    "remove_optional_bias_from_gemm_rule",
+)
+"""Rules of onnxscript that change no meaning; those that fuse layers are left out: a file says what is drawn."""
 OTHER_BATCHES = (1, 3)
 """Batches of a proof, neither of them the example's."""
 
@@ -65,8 +72,10 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
                 dynamic_shapes=tuple({0: batch} for _ in examples),
                 custom_translation_table=_translations(),
                 dynamo=True,
+                optimize=False,
                 verbose=False,
             )
+            _tidy(program.model)
             return program.model_proto.SerializeToString()
     except Exception as error:
         cause: BaseException = error
@@ -107,6 +116,16 @@ def _translations() -> dict[Any, Any]:
         return operations.Sqrt(operations.Add(operations.Mul(x, x), operations.Mul(y, y)))
 
     return {torch.ops.aten.hypot.default: hypot}
+
+
+def _tidy(model: Any) -> None:
+    """Fold what is known and drop what does nothing; a batch norm stays, and is not merged into kernels before it."""
+    optimizer, rules = _optional("onnxscript.optimizer"), _optional("onnxscript.rewriter.rules.common")
+    optimizer.inline(model)
+    optimizer.fold_constants(model)
+    kept = [getattr(rules, name) for name in TIDYING]
+    _optional("onnxscript.rewriter").rewrite(model, pattern_rewrite_rules=kept)
+    optimizer.remove_unused_nodes(model)
 
 
 def _optional(name: str) -> Any:

@@ -38,6 +38,7 @@ RULES: dict[str, str] = {
     "nothing-to-normalise": "A worn normalisation has a single number to work on.",
     "too-large": "A structure or weight has more elements than any may have.",
     "tie-mismatch": "Tied connections or capsules store weights of different structure.",
+    "opaque-operator": "A capsule stands for an operator of an imported model that has no symbol.",
     "unused-border": "Some rows or columns are never under a kernel.",
 }
 

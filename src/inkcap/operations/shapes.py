@@ -39,6 +39,15 @@ def places(x: Shape, *, size: Size) -> Shape:
     return (size,)
 
 
+def matrices(x: Shape, y: Shape) -> Shape:
+    """Multiply matrices of as many channels, the columns of the first meeting the rows of the second."""
+    left, right = partial(x), partial(y)
+    pairs = ((left[0], right[0]), (left[2], right[1]))
+    if any(a is not None and b is not None and a != b for a, b in pairs):
+        raise ShapeError(f"{show_shape(x)} and {show_shape(y)} cannot be multiplied, matrix by matrix")
+    return (x[0] if isinstance(x[0], int) else y[0], x[1], y[2])
+
+
 def summed(x: Shape, *, axes: tuple[int, ...], keep: bool) -> Shape:
     """Leave the axes out that are summed, or keep them with one number each."""
     if keep:

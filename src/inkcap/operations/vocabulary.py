@@ -314,6 +314,7 @@ piece_max = _operation("piece_max", "the largest of each few channels in a row; 
 local_response = _operation("local_response", "x/(k + α·Σx²)^β, the sum over near channels or positions", shape=_same)
 unit = _operation("unit", "x/‖x‖ along the channels; zero at zero", shape=_same)
 subtract = _operation("subtract", "x − y", shape=_sum, elementwise=True)
+matrix_product = _operation("matrix_product", "x·y, matrix by matrix", shape=shapes.matrices)
 divide = _operation("divide", "x/y, element by element", shape=_equal, elementwise=True)
 maximum = _operation("maximum", "the larger of x and y; the first if equal", shape=_equal, elementwise=True)
 total = _operation("total", "Σx over some axes", shape=shapes.summed)

@@ -112,7 +112,9 @@ class Recipe:
     clip: float = entry(0.0, "number", "largest norm of the gradient; 0 = off", least=0, most=1e9)
     device: str = entry("auto", "choice", "where to compute", choices=DEVICES)
     freeze: tuple[str, ...] = entry((), "texts", "patterns of weights, capsules or connections that stay as they are")
-    init_from: str | None = entry(None, "text", "run whose weights are the start where they fit", optional=True)
+    init_from: str | None = entry(
+        None, "text", "run, or file .safetensors, whose weights are the start where they fit", optional=True
+    )
     init_memory: bool = entry(False, "flag", "take over what that run's optimiser remembers, with its last weights")
     init_renamed: str = entry("", "text", "names that have changed since that run: OLD=NEW, by commas")
     threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)

@@ -13,8 +13,8 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from inkcap.structures.errors import InkcapError
-from inkcap.studio.exports import Exports
 from inkcap.studio.carrying import Changes
+from inkcap.studio.exports import Exports
 from inkcap.studio.helper import Helper
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live

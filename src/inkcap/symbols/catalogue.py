@@ -23,8 +23,10 @@ from inkcap.symbols import (
     matrix_capsules,
     matrix_votes,
     normalisation,
+    opaque,
     ported,
     resampling,
+    rows,
     sparse,
     subsampling,
     transposed,
@@ -46,6 +48,8 @@ CAPSULES: dict[str, CapsuleSymbol] = {
         *ported.SYMBOLS,
         *vectors.CAPSULE_SYMBOLS,
         *matrix_capsules.SYMBOLS,
+        *rows.SYMBOLS,
+        *opaque.SYMBOLS,
     )
 }
 CONNECTIONS: dict[str, ConnectionSymbol] = {
@@ -65,7 +69,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *matrix_votes.SYMBOLS,
     )
 }
-PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *dropout.SYMBOLS)}
+PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *rows.PART_SYMBOLS, *dropout.SYMBOLS)}
 
 FACE = re.compile(r"(?:(?P<rank>[0-3])[dD]-)?(?P<id>[a-z][a-z0-9-]*)(?P<neuron> neuron)?")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from inkcap.recipes.checkpoints import newest_checkpoint
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.session import Session
 from inkcap.training.snapshots import OPTIMISER, WIDE, laid
-from inkcap.training.weights import Borrowed, fitting, read_weights
+from inkcap.training.weights import Borrowed, fitting, weights_by_name
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,20 @@ class Memory:
     plain: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
 
-def borrow(module: torch.nn.Module, recipe: Recipe, other: RunFolder) -> tuple[dict[str, Tensor], Memory, Borrowed]:
+def borrow(module: torch.nn.Module, recipe: Recipe, workspace: Path) -> tuple[dict[str, Tensor], Memory, Borrowed]:
     """Pick what a module can take over from a run: the weights, what is remembered of them, and the report.
 
-    With the memory come the last weights, to which it belongs; without it the best ones.
+    With the memory come the last weights, to which it belongs; without it the best ones. A file of weights has none.
     """
+    assert recipe.init_from is not None
     names = renamings(recipe.init_renamed)
-    stored = read_weights(other.weights_file("last" if recipe.init_memory else "best"))
-    taken, borrowed = fitting(weights_of(module), {renamed(n, names): v for n, v in stored.items()}, other.id)
+    stored, other = weights_by_name(workspace, recipe.init_from, "last" if recipe.init_memory else "best")
+    own = {renamed(name, names): value for name, value in stored.items()}
+    taken, borrowed = fitting(weights_of(module), own, other if isinstance(other, str) else other.id)
     if not recipe.init_memory:
         return taken, Memory(), borrowed
+    if isinstance(other, str):
+        return taken, Memory(), borrowed.with_memory((), "a file of weights remembers nothing")
     memory, why = _memory(other, recipe, names, taken)
     return taken, memory, borrowed.with_memory(tuple(memory.plain), why)
 

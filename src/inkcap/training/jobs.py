@@ -11,7 +11,7 @@ from torch import Tensor
 from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise, load_weights
 from inkcap.network import Network, Report, as_plain, check
-from inkcap.recipes import Recipe, RecipeError, complete_pace, find_run, monitored
+from inkcap.recipes import Recipe, RecipeError, complete_pace, monitored
 from inkcap.training.borrowing import Memory, borrow, learning_names
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
@@ -169,7 +169,7 @@ def _built(plan: Plan, goes_on: bool) -> tuple[torch.nn.Module, Memory, Borrowed
     initialise(module, plan.network, recipe.seed)
     if recipe.init_from is None or goes_on:
         return module, Memory(), Borrowed()
-    taken, memory, borrowed = borrow(module, recipe, find_run(plan.workspace, recipe.init_from))
+    taken, memory, borrowed = borrow(module, recipe, plan.workspace)
     load_weights(module, taken, strict=False)
     return module, memory, borrowed
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
-from inkcap.recipes import RunFolderError
+from inkcap.recipes import RunFolder, RunFolderError, find_run
 from inkcap.recipes.runfolder import sha256_of
 from inkcap.structures.atomic import write_atomic_with
 from inkcap.training.errors import TrainingError
@@ -80,6 +80,17 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as problem:
         raise RunFolderError(f"{path.parent.name}/{path.name}: no weights can be read from it ({problem}).") from None
+
+
+def weights_by_name(workspace: Path, name: str, which: WeightsName = "best") -> tuple[dict[str, Tensor], RunFolder | str]:
+    """Read the weights of a run, or a file of weights such as an import leaves, and tell the run or the file's name."""
+    if name.endswith(".safetensors"):
+        for path in (Path(workspace) / name, Path(name)):
+            if path.is_file():
+                return read_weights(path), path.name
+        raise RunFolderError(f"{name}: there is no such file of weights, in the workspace {workspace} or here.")
+    run = find_run(workspace, name)
+    return read_weights(run.weights_file(which)), run
 
 
 def fitting(own: Mapping[str, Tensor], other: Mapping[str, Tensor], run: str) -> tuple[dict[str, Tensor], Borrowed]:
