@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnkn
 from torch import Tensor
 
 from inkcap.recipes import RunFolder, RunFolderError, find_run
-from inkcap.recipes.runfolder import sha256_of
+from inkcap.recipes.runfolder import WeightsName, sha256_of
 from inkcap.structures.atomic import write_atomic_with
 from inkcap.training.errors import TrainingError
 
@@ -82,7 +82,9 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise RunFolderError(f"{path.parent.name}/{path.name}: no weights can be read from it ({problem}).") from None
 
 
-def weights_by_name(workspace: Path, name: str, which: WeightsName = "best") -> tuple[dict[str, Tensor], RunFolder | str]:
+def weights_by_name(
+    workspace: Path, name: str, which: WeightsName = "best"
+) -> tuple[dict[str, Tensor], RunFolder | str]:
     """Read the weights of a run, or a file of weights such as an import leaves, and tell the run or the file's name."""
     if name.endswith(".safetensors"):
         for path in (Path(workspace) / name, Path(name)):

@@ -2076,6 +2076,84 @@ export interface components {
             part: "training" | "validation" | "test";
         };
         /**
+         * ExportMade
+         * @description An export that was made: where its files are fetched, how it was proven, what a person should know.
+         */
+        ExportMade: {
+            /** Files */
+            files: components["schemas"]["ExportedFile"][];
+            /** Notes */
+            notes: string[];
+            /** Token */
+            token: string;
+            /** Told */
+            told: string;
+        };
+        /**
+         * ExportRequest
+         * @description An export: the form, a run whose weights go along, and for figures how they look.
+         */
+        ExportRequest: {
+            /**
+             * Compact
+             * @default false
+             */
+            compact: boolean;
+            /**
+             * Direction
+             * @default right
+             * @enum {string}
+             */
+            direction: "right" | "down";
+            /**
+             * Font
+             * @default
+             */
+            font: string;
+            /**
+             * Labels
+             * @default true
+             */
+            labels: boolean;
+            /**
+             * Monochrome
+             * @default false
+             */
+            monochrome: boolean;
+            /**
+             * Opened
+             * @default false
+             */
+            opened: boolean;
+            /** Run */
+            run?: string | null;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "svg" | "png" | "pdf" | "tikz" | "torch" | "keras" | "onnx" | "safetensors";
+            /**
+             * Train
+             * @default false
+             */
+            train: boolean;
+            /**
+             * Width
+             * @default
+             */
+            width: string;
+        };
+        /**
+         * ExportedFile
+         * @description A file of an export.
+         */
+        ExportedFile: {
+            /** Bytes */
+            bytes: number;
+            /** Name */
+            name: string;
+        };
+        /**
          * Face
          * @description A capsule symbol at one rank.
          */

@@ -222,8 +222,7 @@ def _few(node: Node, arrays: list[Any]) -> Array | None:
         joined: Any = np.concatenate(arrays, axis=node.at("axis"))
         return joined
     if operator == "Where":
-        chosen: Any = np.where(x, arrays[1], arrays[2])
-        return chosen
+        return np.asarray(np.where(x, arrays[1], arrays[2]))  # pyright: ignore[reportUnknownArgumentType]
     if operator == "ReduceProd":
         return np.asarray(np.prod(x, keepdims=bool(node.at("keepdims", 1))))
     if operator == "Range":
