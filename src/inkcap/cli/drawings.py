@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ import typer
 from inkcap.cli.app import app
 from inkcap.cli.backpropagation import print_gradients
 from inkcap.cli.output import complain, number, print_json, say, size
+from inkcap.structures.errors import nearest
 from inkcap.zoo import NAMES
 
 LONGEST_NAME = 100
@@ -170,7 +170,7 @@ def new(
     save_drawing(drawing, path)
     report = check_drawing(drawing)
     say(f"wrote {path} ({chosen}: {report.capsule_count} capsules, {report.connection_count} connections)")
-    close = [] if start or chosen == stem else get_close_matches(stem, NAMES, 1, 0.8)
+    close = [] if start or chosen == stem else nearest(stem, NAMES, 1, 0.8)
     if close and close[0] != chosen:
         say(f"there is a network {close[0]}: 'inkcap new {close[0]}' starts from it")
     say(f"next: inkcap check {shlex.quote(str(path))}")

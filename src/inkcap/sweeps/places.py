@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, Literal, cast
 from inkcap.drawing import Drawing, DrawingError, Edit, Put
 from inkcap.drawing.arguments import is_expression
 from inkcap.drawing.edits import read_record
-from inkcap.structures.errors import InkcapError
+from inkcap.structures.errors import InkcapError, nearest
 from inkcap.sweeps.errors import SweepError
 from inkcap.symbols import (
     CAPSULES,
@@ -88,7 +87,7 @@ def find_place(places: Mapping[str, Place], path: str) -> Place:
     stem = path.rpartition(".")[0]
     beside = [known for known in places if known.rpartition(".")[0] == stem]
     there = f"{stem} has {', '.join(known[len(stem) + 1 :] for known in beside)}" if beside else ""
-    near = difflib.get_close_matches(path, places, n=3)
+    near = nearest(path, places)
     others = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(places)[:12])} and others."
     raise SweepError(f"{path}: there is no such place; {there + '.' if there else others}")
 

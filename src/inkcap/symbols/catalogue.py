@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
-from inkcap.structures import InkcapError
+from inkcap.structures.errors import InkcapError, nearest
 from inkcap.symbols import (
     activations,
     blocks,
@@ -80,7 +79,7 @@ class UnknownSymbol(InkcapError):
 
 def suggest(word: str, known: Any) -> str:
     """Give the nearest known words, or all of them when none is near."""
-    near = difflib.get_close_matches(word.lower(), list(known), n=3, cutoff=0.6)
+    near = nearest(word, known)
     return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known))}"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.network import Report, check
-from inkcap.structures import InkcapError
+from inkcap.structures.errors import InkcapError, nearest
 from inkcap.zoo import (
     alexnet,
     capsule_networks,
@@ -67,7 +66,7 @@ class UnfitChoice(InkcapError):
 def find(name: str) -> KnownNetwork:
     """Find a network by any of its names."""
     if name not in NAMES:
-        near = difflib.get_close_matches(name.lower(), NAMES, 1, 0.5)
+        near = nearest(name, NAMES, 1, 0.5)
         told = f"did you mean {near[0]}?" if near else "'inkcap zoo' lists those that there are"
         raise UnknownNetwork(f"there is no network {name!r}; {told}")
     return NAMES[name]

@@ -1,10 +1,11 @@
 """Small pieces of text that the messages of this package share."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from inkcap.structures.errors import nearest
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -26,9 +27,8 @@ def listing(names: Iterable[str], limit: int = 12) -> str:
 
 def near_matches(wrong: str, known: Iterable[str]) -> str:
     """Say which known names come near a wrong one, or nothing when none does."""
-    by_lower_case = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(wrong.lower(), list(by_lower_case), n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(by_lower_case[name] for name in near)}?" if near else ""
+    near = nearest(wrong, known)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

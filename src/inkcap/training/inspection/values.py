@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.network import CheckedConnection, WeightRecord
+from inkcap.training.data.wording import listing, near_matches
 from inkcap.training.errors import TrainingError
 from inkcap.training.inspection.looking import Looking
 from inkcap.training.inspection.summary import (
@@ -33,7 +34,11 @@ def values_of(looking: Looking, item: str, epoch: int | None = None) -> Plain:
     watched, network = looking.watched, looking.network
     capsule, connection = network.capsules.get(item), network.connections.get(item)
     if capsule is None and connection is None:
-        raise TrainingError(f"{looking.folder.id}: the drawing of this run has no capsule or connection {item!r}.")
+        there = (*network.capsules, *network.connections)
+        near = near_matches(item, there) or f" It has {listing(there)}."
+        raise TrainingError(
+            f"{looking.folder.id}: the drawing of this run has no capsule or connection {item!r}.{near}"
+        )
     chosen = looking.at(epoch)
     passed = looking.passed()
     told: Plain = {"id": item, "epoch": chosen, "samples": passed.samples, "output": None, "delta": None}
