@@ -1,4 +1,4 @@
-"""Symbols for the rows of matrices, such as the words of a text: products of matrices, and the norm of every row."""
+"""Symbols for the rows of matrices, such as the words of a text: products of matrices, softmax and norm of a row."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.normalisation import AFFINE, EPSILON, INK, SCALE_AND_SHIFT, WASH
 from inkcap.symbols.part import PartSymbol
 from inkcap.symbols.port import MAIN, Port
-from inkcap.symbols.symbol import CapsuleSymbol, Given, Glyph, Problem, Refusal, Sample, Weight
+from inkcap.symbols.symbol import CapsuleSymbol, Given, Glyph, Problem, Refusal, Sample, Weight, keep_shape
 
 
 def matrix_product(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Multiplies the matrices that enter its two ports, channel by channel: how much each row attends to each other."""
     other = given["by"]
     return op.matrix_product(u, op.transpose(other) if attributes["transposed"] else other)
+
+
+def row_softmax(u: Traced, given: Given, attributes: Attributes) -> Traced:
+    """Turns the scores of every row into probabilities that sum to one: of the classes of a box, of a word's others."""
+    return op.softmax(u, axis=-1)
 
 
 def row_norm(x: Traced, given: Given, attributes: Attributes) -> Traced:
@@ -92,6 +97,23 @@ MATRIX_PRODUCT = CapsuleSymbol(
     ),
 )
 
+ROW_SOFTMAX = CapsuleSymbol(
+    id="row-softmax",
+    title="row softmax",
+    family="activation",
+    ranks=(2, 3),
+    glyph=Glyph(
+        "M-.3 -.06V-.2M-.1 -.06V-.3M.1 -.06V-.14M.3 -.06V-.24M-.36 .02H.36M-.3 .3V.2M-.1 .3V.12M.1 .3V.08M.3 .3V.22",
+        "#b0307a",
+        "#fae7f2",
+    ),
+    formula="Y_i = e^{U_i} / Σ_j e^{U_j}, j in the row of i",
+    forward=row_softmax,
+    back=keep_shape,
+    samples=(Sample({}, (1, 3, 4)), Sample({}, (2, 2, 3)), Sample({}, (2, 2, 2, 3))),
+    refusals=(Refusal({}, (1, 3, 2), "not-floating", dtype="int64"),),
+)
+
 ROW_NORM = PartSymbol(
     id="row-norm",
     title="row norm",
@@ -117,5 +139,5 @@ ROW_NORM = PartSymbol(
     ),
 )
 
-SYMBOLS = (MATRIX_PRODUCT,)
+SYMBOLS = (MATRIX_PRODUCT, ROW_SOFTMAX)
 PART_SYMBOLS = (ROW_NORM,)

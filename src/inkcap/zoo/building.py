@@ -25,7 +25,7 @@ def convolve(
     With ``norm`` it wears batch norm of these attributes. ``more`` goes to the convolution.
     """
     drawing.add(id, face)
-    drawing.connect(back, id, "convolution", kernel=kernel, padding=kernel // 2, **more)
+    drawing.connect(back, id, "convolution", kernel=kernel, **({"padding": kernel // 2} | more))
     if norm is not None:
         drawing.wear(id, "batch-norm", **norm)
     return id

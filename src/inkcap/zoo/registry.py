@@ -12,6 +12,8 @@ from inkcap.zoo import (
     alexnet,
     capsule_networks,
     densenet,
+    facenet,
+    fcn,
     flexible,
     games,
     googlenet,
@@ -22,8 +24,10 @@ from inkcap.zoo import (
     resnet,
     sppnet,
     squeezenet,
+    ssd,
     vgg,
     video,
+    yolo,
 )
 from inkcap.zoo.record import KnownNetwork, Sizes
 
@@ -39,6 +43,10 @@ FAMILIES = (
     sppnet,
     resnet,
     densenet,
+    fcn,
+    yolo,
+    ssd,
+    facenet,
     video,
     capsule_networks,
     matrix_capsules,

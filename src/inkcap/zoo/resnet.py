@@ -25,10 +25,16 @@ def basic(projected: bool) -> Drawing:
     return _added(body, "b", projected, "=width")
 
 
-def bottleneck(projected: bool, original: bool) -> Drawing:
-    """A block that goes through fewer channels; the stride is in its 3×3, in the ``original`` in its first 1×1."""
-    body = Drawing("bottleneck", arguments={"width": 64, "stride": 1})
+def bottleneck(projected: bool, original: bool, dilated: bool = False) -> Drawing:
+    """A block that goes through fewer channels; the stride is in its 3×3, in the ``original`` in its first 1×1.
+
+    A ``dilated`` one has the numbers of its 3×3 kernels apart.
+    """
+    apart = {"dilation": 1} if dilated else {}
+    body = Drawing("bottleneck", arguments={"width": 64, "stride": 1} | apart)
     first, middle = ({"stride": "=stride"}, {}) if original else ({}, {"stride": "=stride"})
+    if dilated:
+        middle |= {"dilation": "=dilation", "padding": "=dilation"}
     body.add("x", "2D-identical")
     convolve(body, "a", "2D-relu", "x", 1, NORM, kernels="=width", **first)
     convolve(body, "b", "2D-relu", "a", 3, NORM, kernels="=width", **middle)
@@ -56,25 +62,41 @@ def resnet(
     width: int = 64,
 ) -> Drawing:
     """ResNet of 18 to 152 layers; ``original`` has its strides where the paper had them first."""
-    deep = layers >= 50
     drawing = Drawing(f"ResNet-{layers}{', original strides' if original else ''}")
-    for name, projected in (("block", False), ("widen", True)):
-        body = bottleneck(projected, original) if deep else basic(projected)
-        drawing.define(name, body, inputs={"in": "x"}, outputs={"out": "sum"})
     add_data(drawing, "data", input)
-    convolve(drawing, "conv1", "2D-relu", "data", 7, NORM, kernels=width, stride=2)
-    drawing.then("pool1", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")
-    for stage, count in enumerate(BLOCKS[layers], 1):
-        wide = width * 2 ** (stage - 1)
-        # The first stage of a shallow network keeps its size, so that its first block is like all others.
-        changed = deep or stage > 1
-        if changed:
-            drawing.then(f"L{stage}-0", "widen", width=wide, stride=1 if stage == 1 else 2)
-        drawing.then(f"L{stage}", "block", repeat=count - changed, width=wide)
+    add_stages(drawing, layers, width, original=original)
     drawing.then("average", "2D-downsampling", kind="average", bins=1)
     drawing.then("flat", "1D-identical", "reshaping")
     drawing.then("prob", "1D-softmax", "full", dimension=classes)
     return drawing
+
+
+def add_stages(
+    drawing: Drawing, layers: int, width: int, *, original: bool = False, dilations: tuple[int, ...] = ()
+) -> None:
+    """Add all of a ResNet that lies between the data and the average: the first convolution and stages L1 to L4.
+
+    A stage with a dilation keeps its size: in place of a stride, its kernels reach further.
+    """
+    deep = layers >= 50
+    for name, projected in (("block", False), ("widen", True)):
+        body = bottleneck(projected, original, bool(dilations)) if deep else basic(projected)
+        drawing.define(name, body, inputs={"in": "x"}, outputs={"out": "sum"})
+    convolve(drawing, "conv1", "2D-relu", "data", 7, NORM, kernels=width, stride=2)
+    drawing.then("pool1", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")
+    reach = 1
+    for stage, count in enumerate(BLOCKS[layers], 1):
+        wide = width * 2 ** (stage - 1)
+        before, reach = reach, dilations[stage - 1] if dilations else 1
+        # The first stage of a shallow network keeps its size, so that its first block is like all others.
+        changed = deep or stage > 1
+        if changed:
+            stride = 1 if stage == 1 or reach > 1 else 2
+            # The first block still sees the places as the stage before left them.
+            first: dict[str, Any] = {"dilation": before} if dilations else {}
+            drawing.then(f"L{stage}-0", "widen", width=wide, stride=stride, **first)
+        rest: dict[str, Any] = {"dilation": reach} if dilations else {}
+        drawing.then(f"L{stage}", "block", repeat=count - changed, width=wide, **rest)
 
 
 def _networks() -> Iterator[KnownNetwork]:
