@@ -35,8 +35,8 @@ def values_of(looking: Looking, item: str, epoch: int | None = None) -> Plain:
     capsule, connection = network.capsules.get(item), network.connections.get(item)
     if capsule is None and connection is None:
         there = (*network.capsules, *network.connections)
-        told = near_matches(item, there) or f" It has {listing(there)}."
-        raise TrainingError(f"{looking.folder.id}: its drawing has no capsule or connection {item!r}.{told}")
+        near = near_matches(item, there) or f" It has {listing(there)}."
+        raise TrainingError(f"{looking.folder.id}: its drawing has no capsule or connection {item!r}.{near}")
     chosen = looking.at(epoch)
     passed = looking.passed()
     told: Plain = {"id": item, "epoch": chosen, "samples": passed.samples, "output": None, "delta": None}
