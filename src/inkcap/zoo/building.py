@@ -25,7 +25,8 @@ def convolve(
     With ``norm`` it wears batch norm of these attributes. ``more`` goes to the convolution.
     """
     drawing.add(id, face)
-    drawing.connect(back, id, "convolution", kernel=kernel, **({"padding": kernel // 2} | more))
+    more.setdefault("padding", kernel // 2)
+    drawing.connect(back, id, "convolution", kernel=kernel, **more)
     if norm is not None:
         drawing.wear(id, "batch-norm", **norm)
     return id

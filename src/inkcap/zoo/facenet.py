@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from inkcap.drawing import Drawing
 from inkcap.zoo.building import add_data, convolve
 from inkcap.zoo.record import KnownNetwork, Reference, Sizes
@@ -47,8 +49,9 @@ def nn2(*, input: Sizes = (224, 224, 3), width: int = 64) -> Drawing:
         drawing.define(_group(kind), _module(kind), inputs={"in": "x"}, outputs={"out": "cat"})
     last = _stem(drawing, input, width)
     for id, (*kernels, kind, projection) in MODULES.items():
-        sizes = zip(WIDTHS, (*kernels, projection), strict=True)
-        drawing.add(f"m{id}", _group(kind), **{name: size * width // 64 for name, size in sizes if size})
+        every = zip(WIDTHS, (*kernels, projection), strict=True)
+        sizes: dict[str, Any] = {name: size * width // 64 for name, size in every if size}
+        drawing.add(f"m{id}", _group(kind), **sizes)
         drawing.connect(last, f"m{id}")
         last = f"m{id}"
     drawing.then("average", "2D-downsampling", kind="average", bins=1)
@@ -66,7 +69,7 @@ def _module(kind: str) -> Drawing:
     halving = kind == "halving"
     widths = [name for name in WIDTHS if not (halving and name in ("ones", "pooled"))]
     body = Drawing(_group(kind), arguments=dict.fromkeys(widths, 64))
-    stride = {"stride": 2} if halving else {}
+    stride: dict[str, Any] = {"stride": 2} if halving else {}
     body.add("x", "2D-identical")
     branches = ["three", "five", "pool"] if halving else ["one", "three", "five", "projection"]
     if not halving:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from inkcap.drawing import Drawing
 from inkcap.zoo.building import add_data, convolve
@@ -57,7 +58,7 @@ def _fuse(drawing: Drawing, last: str, stage: int, offset: int, classes: int) ->
 def _lay_out(drawing: Drawing, back: str, id: str, classes: int, stride: int) -> None:
     """Fill in between neighbours, by kernels that stay as they are."""
     drawing.add(id, "2D-identical", bias="none")
-    fixed = {"initialiser": "bilinear", "trainable": False}
+    fixed: dict[str, Any] = {"initialiser": "bilinear", "trainable": False}
     drawing.connect(back, id, "transposed-convolution", kernels=classes, kernel=2 * stride, stride=stride, **fixed)
 
 
