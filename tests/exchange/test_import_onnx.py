@@ -17,7 +17,7 @@ from inkcap.exchange.importing import limits, sandbox
 from inkcap.exchange.importing.onnx_reader import read_onnx
 from inkcap.network import check
 
-QUICK = {"light_squeezenet", "light_shufflenet", "light_inception_v1"}
+QUICK = {"light_squeezenet", "light_shufflenet"}
 NAMES = sorted(path.stem for path in LIGHT.glob("*.onnx"))
 EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.soak) for name in NAMES]
 KNOWN = {
