@@ -229,4 +229,6 @@ def _tensor(array: Any) -> Tensor:
 
 def _random(like: Tensor, count: int, generator: torch.Generator) -> Tensor:
     shape = (count, *like.shape[1:])
-    return torch.randn(shape, generator=generator) if like.is_floating_point() else like[:1].expand(shape).contiguous()
+    if not like.is_floating_point():
+        return like[:1].expand(shape).contiguous()
+    return torch.randn(shape, generator=generator).to(like.dtype)
