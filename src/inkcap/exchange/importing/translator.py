@@ -10,7 +10,7 @@ import numpy as np
 
 from inkcap.exchange.importing.errors import ImportRefused, NoSymbol
 from inkcap.exchange.importing.folding import fold
-from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes
+from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes, show
 from inkcap.exchange.importing.values import (
     Growing,
     Line,
@@ -319,13 +319,7 @@ class Translator:
     @staticmethod
     def show(shape: Sizes) -> str:
         """Write a shape for a person."""
-        return "×".join(map(_with_n, shape)) or "a single number"
-
-
-def _with_n(size: int) -> str:
-    """Write a size, the batch in it as N."""
-    count, rest = divmod(size, BATCH)
-    return str(size) if rest or not count else "N" if count == 1 else f"{count}N"
+        return show(shape)
 
 
 def _is_sum(grown: Growing) -> bool:
