@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.engine.build import build, run_source
+from inkcap.exchange.bins import shares_of_bins
 from inkcap.exchange.proof import Proof, as_tuple, give_weights, largest_difference, random_inputs, randomise, stored_in
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.program import Identifiers
@@ -115,7 +116,20 @@ def _translations() -> dict[Any, Any]:
     def hypot(x: Any, y: Any) -> Any:
         return operations.Sqrt(operations.Add(operations.Mul(x, x), operations.Mul(y, y)))
 
-    return {torch.ops.aten.hypot.default: hypot}
+    def means_of_bins(x: Any, output_size: Any) -> Any:
+        # Left to itself torch writes gathers and masks where bins overlap, which nobody would recognise.
+        counts, sizes = [int(count) for count in output_size], [int(size) for size in x.shape[2:]]
+        if counts == [1, 1]:
+            return operations.ReduceMean(x, operations.Constant(value_ints=[2, 3]), keepdims=1)
+        if not any(size % count for size, count in zip(sizes, counts, strict=True)):
+            window = [size // count for size, count in zip(sizes, counts, strict=True)]
+            return operations.AveragePool(x, kernel_shape=window, strides=window)
+        rows, columns = (shares_of_bins(size, count) for size, count in zip(sizes, counts, strict=True))
+        down: Any = operations.Constant(value=_optional("onnx.numpy_helper").from_array(rows))
+        across: Any = operations.Constant(value=_optional("onnx.numpy_helper").from_array(columns.T.copy()))
+        return operations.MatMul(operations.MatMul(down, x), across)
+
+    return {torch.ops.aten.hypot.default: hypot, torch.ops.aten.adaptive_avg_pool2d.default: means_of_bins}
 
 
 def _tidy(model: Any) -> None:

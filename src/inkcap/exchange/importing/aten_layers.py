@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from inkcap.exchange.importing.aten import Calling, NotRead, at
+from inkcap.exchange.importing.graph import BATCH
 
 
 def call_batch_norm(c: Calling, node: Any) -> None:
@@ -64,7 +65,10 @@ def call_attention(c: Calling, node: Any) -> None:
     query, key, value = node.args[:3]
     if at(node, 3, "attn_mask") is not None or at(node, 5, "is_causal", False) or at(node, 4, "dropout_p", 0.0):
         raise NotRead
-    size = c.sizes(query.meta["val"].shape)[-1]
+    *_, rows, size = c.sizes(query.meta["val"].shape)
+    if not rows % BATCH:
+        # One sample would look at the others.
+        raise NotRead
     factor = node.kwargs.get("scale")
     factor = 1 / math.sqrt(size) if factor is None else float(factor)
     axes = len(key.meta["val"].shape)

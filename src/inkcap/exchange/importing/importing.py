@@ -28,7 +28,9 @@ from inkcap.network import Network, check
 from inkcap.structures.atomic import write_atomic
 
 TOLERANCE = 1e-4
-"""How far the drawing may be from the model, for numbers of size 1 in float32."""
+"""How far the drawing may be from the model, in relation to the largest number of an output, in float32."""
+SMALLEST = 1e-3
+"""The largest number of an output counts as no less than this, so that what is zero but for rounding passes."""
 BATCH = 3
 """Samples of a proof, where the model takes any batch."""
 
@@ -45,7 +47,7 @@ class Imported:
     """The capsule of each output of the model, by the model's name."""
     missing: tuple[Missing, ...]
     difference: float | None
-    """The largest difference between what the model and the drawing compute, for numbers of size 1."""
+    """The largest difference between what the model and the drawing compute, in relation to the largest number."""
     unproven: str = ""
     """Why there is no difference, where there is none."""
 
@@ -198,7 +200,7 @@ def _difference(imported: Imported, given: Mapping[str, Any], theirs: Mapping[st
         mine, other = ours[capsule].double(), theirs[name].double()
         if mine.numel() != other.numel():
             raise _unproven(name, f"it has {mine.numel()} numbers, the model's {other.numel()}")
-        scale = max(1.0, float(other.abs().max())) if other.numel() else 1.0
+        scale = max(SMALLEST, float(other.abs().max())) if other.numel() else 1.0
         difference = float((mine.reshape(other.shape) - other).abs().max()) / scale if other.numel() else 0.0
         if not difference <= TOLERANCE:
             raise _unproven(name, f"it differs by {difference:.3g}, {TOLERANCE:.3g} is allowed")
@@ -227,4 +229,6 @@ def _tensor(array: Any) -> Tensor:
 
 def _random(like: Tensor, count: int, generator: torch.Generator) -> Tensor:
     shape = (count, *like.shape[1:])
-    return torch.randn(shape, generator=generator) if like.is_floating_point() else like[:1].expand(shape).contiguous()
+    if not like.is_floating_point():
+        return like[:1].expand(shape).contiguous()
+    return torch.randn(shape, generator=generator).to(like.dtype)
