@@ -5,12 +5,19 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
-from inkcap.studio.export_models import ExportedFile, ExportMade, ExportRequest
+from inkcap.exchange.forms import FORMS
+from inkcap.studio.export_models import ExportedFile, ExportForm, ExportMade, ExportRequest
 from inkcap.studio.hub import HubOf, NotThere
 from inkcap.studio.routes.runs import found_run
-from inkcap.studio.workspace import safe_stem
+from inkcap.studio.workspace import safe_stem, weights_of
 
 router = APIRouter(prefix="/api")
+
+
+@router.get("/exports/forms")
+def list_forms() -> list[ExportForm]:
+    """List the forms in which a drawing goes out."""
+    return [ExportForm(name=form.name, ending=form.ending, title=form.title, figure=form.figure) for form in FORMS]
 
 
 @router.post("/drawings/{id}/export")
@@ -22,7 +29,9 @@ async def export(hub: HubOf, id: str, asked: ExportRequest) -> ExportMade:
     drawing, _ = await live.copy()
     question = asked.model_dump()
     if asked.run is not None:
-        question["run"] = str(found_run(hub, asked.run))
+        # Of files only the one that belongs to the drawing is taken; every other name is a run's.
+        own = asked.run == weights_of(hub.workspace, hub.row(id).path)
+        question["run"] = asked.run if own else str(found_run(hub, asked.run))
     made = await hub.exports.make(
         safe_stem(drawing.name), text=drawing.to_text(), workspace=str(hub.workspace), **question
     )
