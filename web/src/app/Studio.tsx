@@ -2,6 +2,7 @@ import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { lazy, Suspense, useEffect } from "react";
 import { Canvas } from "../canvas/Canvas";
+import { Brought } from "../exchange/Brought";
 import { forgetInsight, useInsight } from "../insight/mode";
 import "../insight/insight.css";
 import "../insight/values.css";
@@ -175,6 +176,7 @@ export function Studio({ id }: { id: string }) {
       <Dialogs />
       <FileDialogs />
       <Guide />
+      {!mode && <Brought id={id} />}
       <ViewKeys />
       <Follow />
       <DockFit />

@@ -32,6 +32,25 @@ function asAttribute(field: RecipeField): Attribute | null {
   };
 }
 
+/** The file of weights that lies beside the open drawing, such as an import leaves. */
+function useWeights(): string | null {
+  const id = useStudio((s) => s.id);
+  const [file, setFile] = useState<string | null>(null);
+  useEffect(() => {
+    let current = true;
+    setFile(null);
+    if (id)
+      api.weights(id).then(
+        (found) => current && setFile(found.file),
+        () => undefined,
+      );
+    return () => {
+      current = false;
+    };
+  }, [id]);
+  return file;
+}
+
 const quality = ({ values, state }: RunRow) =>
   values.val_accuracy ? percent(values.val_accuracy) : (values.val_loss?.toFixed(3) ?? state);
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
@@ -91,11 +110,16 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
   const [optimiser, setOptimiser] = useState<Method>({});
   const [watchers, setWatchers] = useState<Watchers>({ tensorboard: false, mlflow: false });
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
+  const weights = useWeights();
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
   useEffect(() => {
     if (own) setChosen(own.name);
   }, [own]);
+  useEffect(() => {
+    // What was imported is meant to be gone on with; a recipe that is trained again says itself where it starts.
+    if (weights && !useStudio.getState().again) setRecipe((now) => ({ init_from: weights, ...now }));
+  }, [weights]);
   useEffect(() => {
     if (!again || !fields) return;
     const { optimiser: method, data: set } = again.recipe as { optimiser?: Method; data?: { name?: string } };
@@ -175,6 +199,17 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
           <option value={OWN}>{word.ownData} …</option>
         </select>
       </div>
+      {weights && (
+        <label className="check watcher" title={weights}>
+          <input
+            type="checkbox"
+            data-weights={weights}
+            checked={recipe.init_from === weights}
+            onChange={(event) => set("init_from", event.currentTarget.checked ? weights : null)}
+          />
+          {word.fromImported}
+        </label>
+      )}
       <div className="fields three">{shown(first)}</div>
       <div className="fields">
         <div className="field" title={method?.help}>
