@@ -2287,6 +2287,8 @@ export interface components {
          * @description The sign of a capsule, as a path in a field of 32 by 32, with its colours.
          */
         Glyph: {
+            /** Broken */
+            broken?: boolean;
             /** Filled */
             filled: boolean;
             /** Ink */

@@ -155,6 +155,7 @@ export function Studio({ id }: { id: string }) {
           </Suspense>
         )}
         {mode !== "compare" && <Canvas />}
+        {!mode && <Brought id={id} />}
         {mode !== "compare" && <Inspector />}
         <Suspense fallback={null}>
           {mode === "compare" && <Compare id={id} />}
@@ -176,7 +177,6 @@ export function Studio({ id }: { id: string }) {
       <Dialogs />
       <FileDialogs />
       <Guide />
-      {!mode && <Brought id={id} />}
       <ViewKeys />
       <Follow />
       <DockFit />

@@ -46,7 +46,7 @@ export function Brought({ id }: { id: string }) {
       location.hash = back ? `#/drawing/${id}` : "#/";
     });
   return (
-    <div className="guide brought" role="region" aria-label={`${word.imported} ${file}`} aria-live="polite">
+    <div className="brought" role="region" aria-label={`${word.imported} ${file}`} aria-live="polite">
       <header>
         <h3>
           {word.imported} <b>{file}</b>
@@ -59,11 +59,12 @@ export function Brought({ id }: { id: string }) {
         {grouped(made.capsules)} {word.capsules} · {grouped(made.connections)} {word.connections} ·{" "}
         {grouped(made.parameters)} {word.parameters}
       </p>
-      {made.difference !== null ? (
+      {made.difference !== null && (
         <p className="same">
           <i aria-hidden="true">✓</i> {word.sameAsModel} <b data-difference>{made.difference.toPrecision(2)}</b>.
         </p>
-      ) : (
+      )}
+      {made.difference === null && !made.missing.length && (
         <p className="unproven">
           {word.notCompared} {made.unproven}.
         </p>
@@ -82,7 +83,7 @@ export function Brought({ id }: { id: string }) {
               </li>
             ))}
           </ul>
-          <p className="soft">{word.withoutSymbolHint}</p>
+          <p className="unproven">{word.notComputed}</p>
         </>
       )}
       {made.weights && (
@@ -94,8 +95,8 @@ export function Brought({ id }: { id: string }) {
         <button type="button" className="button" onClick={() => void undo()}>
           {word.undoImport}
         </button>
-        {made.weights && !made.missing.length && (
-          <button type="button" className="button primary" disabled={dock} onClick={toggleDock}>
+        {made.weights && !made.missing.length && !dock && (
+          <button type="button" className="button primary" onClick={toggleDock}>
             {word.trainFromThem}
           </button>
         )}
