@@ -122,6 +122,12 @@ def test_a_bad_file_gets_one_sentence_and_leaves_nothing(ask, tmp_path, content,
     assert not list((tmp_path / ".inkcap" / "imports").iterdir())
 
 
+def test_a_model_of_huge_inputs_is_drawn_and_never_run(ask) -> None:
+    made = bring(ask, model_of([("Relu", "x", "y", {})], {"x": ("n", 64, 32768, 32768)}, ["y"])).json()
+    assert (made["capsules"], made["difference"]) == (2, None)
+    assert str(3 * 64 * 32768**2) in made["unproven"]
+
+
 def test_nobody_imports_without_the_token_and_nothing_oversize_begins(ask, lenet, tmp_path) -> None:
     bare = {**BYTES, "authorization": ""}
     assert ask("/api/imports?name=x", "POST", content=lenet, headers=bare).status_code == 401

@@ -23,12 +23,9 @@ class ExportForm(Told):
     figure: bool
 
 
-class ExportRequest(Asked):
-    """An export: the form, a run or the drawing's own file of weights, and for figures how they look."""
+class FigureLooks(Asked):
+    """How a figure looks."""
 
-    to: Annotated[str, AfterValidator(_known)]
-    run: str | None = Field(default=None, max_length=200)
-    train: bool = False
     font: str = Field(default="", max_length=80)
     width: str = Field(default="", max_length=20)
     monochrome: bool = False
@@ -36,6 +33,14 @@ class ExportRequest(Asked):
     opened: bool = False
     compact: bool = False
     direction: Literal["right", "down"] = "right"
+
+
+class ExportRequest(FigureLooks):
+    """An export: the form, a run or the drawing's own file of weights, and for figures how they look."""
+
+    to: Annotated[str, AfterValidator(_known)]
+    run: str | None = Field(default=None, max_length=200)
+    train: bool = False
 
 
 class ExportedFile(Told):

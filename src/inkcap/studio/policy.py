@@ -64,6 +64,7 @@ POLICIES = (
     Policy(f"{DRAWING}/file"),
     Policy(f"{DRAWING}/code"),
     Policy(f"{DRAWING}/export", WRITE),
+    Policy(f"{DRAWING}/figure.svg"),
     Policy("/api/exports/forms"),
     Policy("/api/exports/{token}/{name}"),
     Policy("/api/imports", WRITE, limit=FILE_BYTES, binary=True),

@@ -35,7 +35,23 @@ export class Refused extends Error {
 
 const SILENT = "The studio's server does not answer: is it still running in its terminal?";
 
-export async function request<T>(path: string, body?: unknown, type = "application/json"): Promise<T> {
+async function ask(path: string, init: RequestInit): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(`/api${path}`, init);
+  } catch {
+    throw new Refused(0, SILENT);
+  }
+  if (!answer.ok) throw new Refused(answer.status, await reason(answer));
+  return answer;
+}
+
+export async function request<T>(
+  path: string,
+  body?: unknown,
+  type = "application/json",
+  signal: AbortSignal | null = null,
+): Promise<T> {
   const init: RequestInit =
     body === undefined
       ? {}
@@ -44,14 +60,7 @@ export async function request<T>(path: string, body?: unknown, type = "applicati
           headers: { "Content-Type": type },
           body: body instanceof Blob ? body : JSON.stringify(body),
         };
-  let answer: Response;
-  try {
-    answer = await fetch(`/api${path}`, init);
-  } catch {
-    throw new Refused(0, SILENT);
-  }
-  if (!answer.ok) throw new Refused(answer.status, await reason(answer));
-  return (await answer.json()) as T;
+  return (await (await ask(path, { ...init, signal })).json()) as T;
 }
 
 /** Send a file, and tell which share of it has gone; nothing comes of it once it is stopped. */
@@ -101,7 +110,11 @@ export const api = {
   remove: (id: string) => request<{ undo: string }>(`${of(id)}/delete`, {}),
   undelete: (undo: string) => request<unknown>("/undelete", { undo }),
   layout: (id: string, group = "") => request<Layout>(`${of(id)}/layout?group=${encodeURIComponent(group)}`),
-  export: (id: string, asked: ExportRequest) => request<ExportMade>(`${of(id)}/export`, asked),
+  export: (id: string, asked: ExportRequest, stop: AbortSignal) =>
+    request<ExportMade>(`${of(id)}/export`, asked, "application/json", stop),
+  /** A figure as it would be exported, as a picture of this page. */
+  figure: async (id: string, looks: string, stop: AbortSignal) =>
+    URL.createObjectURL(await (await ask(`${of(id)}/figure.svg?${looks}`, { signal: stop })).blob()),
   forms: () => request<ExportForm[]>("/exports/forms"),
   bring: (name: string, file: Blob, sent: (share: number) => void, stop: AbortSignal) =>
     send<ImportMade>(`/imports?name=${encodeURIComponent(name)}`, file, sent, stop),

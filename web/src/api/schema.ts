@@ -279,9 +279,29 @@ export interface paths {
         put?: never;
         /**
          * Export
-         * @description Export a drawing in one of the forms; what cannot be proven is refused.
+         * @description Export a drawing in one of the forms; what cannot be proven is refused, and whoever goes away gives it up.
          */
         post: operations["export_api_drawings__id__export_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/drawings/{id}/figure.svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview
+         * @description Draw a figure as it would be exported, to be looked at.
+         */
+        get: operations["preview_api_drawings__id__figure_svg_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4460,6 +4480,43 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExportMade"];
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    preview_api_drawings__id__figure_svg_get: {
+        parameters: {
+            query?: {
+                font?: string;
+                width?: string;
+                monochrome?: boolean;
+                labels?: boolean;
+                opened?: boolean;
+                compact?: boolean;
+                direction?: "right" | "down";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {

@@ -1,22 +1,17 @@
-import { useEffect, useState } from "react";
 import { deleteDrawing } from "../app/files";
 import { toggleDock } from "../app/preferences";
 import { type Bringing, useStudio } from "../app/store";
 import { words } from "../app/words";
 import { grouped } from "../model/findings";
 import { leadTo } from "./bring";
+import { useSeconds } from "./hooks";
 import "./exchange.css";
 
 /** A model on its way: how much was sent, then for how long it is read. */
 export function BringingNotice({ bringing }: { bringing: Bringing }) {
   const word = words(useStudio((s) => s.language));
   const reading = bringing.sent >= 1;
-  const [seconds, setSeconds] = useState(0);
-  useEffect(() => {
-    if (!reading) return;
-    const timer = setInterval(() => setSeconds((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, [reading]);
+  const seconds = useSeconds(reading);
   return (
     <div className="notice bringing" role="status">
       <b>{bringing.file}</b>

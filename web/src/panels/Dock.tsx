@@ -4,6 +4,7 @@ import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDeta
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { useWeights } from "../exchange/hooks";
 import { showInsight } from "../insight/mode";
 import { grouped } from "../model/findings";
 import { GoOnChanged } from "../runs/GoOn";
@@ -30,25 +31,6 @@ function asAttribute(field: RecipeField): Attribute | null {
     ...{ name, help, kind, minimum, maximum, choices, default: automatic ? "auto" : field.default },
     ...{ inferred: false, required: false, letter: "", axes: 0, unit: "" },
   };
-}
-
-/** The file of weights that lies beside the open drawing, such as an import leaves. */
-function useWeights(): string | null {
-  const id = useStudio((s) => s.id);
-  const [file, setFile] = useState<string | null>(null);
-  useEffect(() => {
-    let current = true;
-    setFile(null);
-    if (id)
-      api.weights(id).then(
-        (found) => current && setFile(found.file),
-        () => undefined,
-      );
-    return () => {
-      current = false;
-    };
-  }, [id]);
-  return file;
 }
 
 const quality = ({ values, state }: RunRow) =>
@@ -110,7 +92,7 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
   const [optimiser, setOptimiser] = useState<Method>({});
   const [watchers, setWatchers] = useState<Watchers>({ tensorboard: false, mlflow: false });
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
-  const weights = useWeights();
+  const weights = useWeights(useStudio((s) => s.id));
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
   useEffect(() => {

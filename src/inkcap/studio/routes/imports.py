@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from typing import Annotated, Any
+from collections.abc import AsyncIterator
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
 
 from inkcap.drawing import Edit, Meta, Put, from_text
+from inkcap.studio.awaiting import GivenUp, while_awaited
 from inkcap.studio.export_models import DrawingWeights, ImportMade
 from inkcap.studio.hub import Hub, HubOf
-from inkcap.studio.imports import MODEL, Brought, ImportRefused, read_model
+from inkcap.studio.imports import MODEL, Brought, read_model
 from inkcap.studio.routes.workspace import add_drawing
 from inkcap.studio.uploads import write_stream
 from inkcap.studio.workspace import weights_of
 
 router = APIRouter(prefix="/api")
-GIVEN_UP = "the import was given up"
-LOOK_EVERY = 0.5
-"""Seconds between two looks whether somebody still waits."""
 
 
 @router.post("/imports")
@@ -34,28 +32,14 @@ async def import_model(
             async for piece in request.stream():
                 yield piece
         except ClientDisconnect:
-            raise ImportRefused(GIVEN_UP) from None
+            raise GivenUp("the model did not come whole") from None
 
     # The name is a drawing's: what is wrong with it is told before anything is read.
     meta = Meta.from_json({"name": name, "dtype": "float32"}, "")
     async with hub.imports.place() as place:
         await write_stream(place / MODEL, pieces())
-        brought = await _while_awaited(request, read_model(meta.name, place))
+        brought = await while_awaited(request, read_model(meta.name, place))
         return await asyncio.to_thread(_keep, hub, meta.name, brought)
-
-
-async def _while_awaited(request: Request, work: Coroutine[Any, Any, Brought]) -> Brought:
-    """Let work be done as long as somebody waits for it; the request's body must have come whole."""
-    working = asyncio.create_task(work)
-    try:
-        while not working.done():
-            await asyncio.wait({working}, timeout=LOOK_EVERY)
-            if not working.done() and await request.is_disconnected():
-                raise ImportRefused(GIVEN_UP)
-    finally:
-        if working.cancel():
-            await asyncio.wait({working})
-    return working.result()
 
 
 def _keep(hub: Hub, name: str, brought: Brought) -> ImportMade:
