@@ -29,7 +29,8 @@ export function BringingNotice({ bringing }: { bringing: Bringing }) {
 
 /** What came of an imported model: how far it is from it, its weights, and what has no symbol. */
 export function Brought({ id }: { id: string }) {
-  const brought = useStudio((s) => (s.brought?.made.id === id ? s.brought : null));
+  // What it leads to must be there.
+  const brought = useStudio((s) => (s.brought?.made.id === id && s.id === id && s.report ? s.brought : null));
   const dock = useStudio((s) => s.dock);
   const word = words(useStudio((s) => s.language));
   if (!brought) return null;

@@ -132,14 +132,16 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
                 <option value="down">{word.downwards}</option>
               </select>
             </label>
-            <label className="tick">
-              <input type="checkbox" checked={monochrome} onChange={(event) => setMonochrome(event.target.checked)} />
-              {word.monochrome}
-            </label>
-            <label className="tick">
-              <input type="checkbox" checked={labels} onChange={(event) => setLabels(event.target.checked)} />
-              {word.withLabels}
-            </label>
+            <div className="ticks">
+              <label className="tick">
+                <input type="checkbox" checked={monochrome} onChange={(event) => setMonochrome(event.target.checked)} />
+                {word.monochrome}
+              </label>
+              <label className="tick">
+                <input type="checkbox" checked={labels} onChange={(event) => setLabels(event.target.checked)} />
+                {word.withLabels}
+              </label>
+            </div>
           </>
         ) : (
           <>
@@ -147,7 +149,7 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
               {word.ofRun}
               <select value={run} onChange={(event) => setChosen(event.target.value)}>
                 {!needed && <option value="">{word.startingWeights}</option>}
-                {needed && !run && <option value="">{word.noRunYet}</option>}
+                {needed && !run && <option value="">–</option>}
                 {weights && (
                   <option value={weights}>
                     {word.importedWeights}: {weights}
@@ -160,6 +162,7 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
                 ))}
               </select>
             </label>
+            {needed && !run && <p className="soft">{word.noRunYet}</p>}
             {to === "torch" && (
               <label className="tick">
                 <input type="checkbox" checked={train} onChange={(event) => setTrain(event.target.checked)} />
