@@ -12,14 +12,12 @@ import typer
 from inkcap.cli.app import app
 from inkcap.cli.output import say
 from inkcap.cli.runs import WorkspaceOption
+from inkcap.exchange.forms import ENDINGS, FIGURES
 
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
     from inkcap.exchange import Exported
 
-PROGRAMS = {"torch": ".py", "keras": ".py", "onnx": ".onnx", "safetensors": ".safetensors"}
-FIGURES = {"svg": ".svg", "pdf": ".pdf", "png": ".png", "tikz": ".tex"}
-ENDINGS = {**PROGRAMS, **FIGURES}
 DIRECTIONS = ("right", "down")
 
 

@@ -132,34 +132,37 @@ def _load(module: Any, path: Path) -> None:
         raise InkcapError(f"{path}: these weights do not fit: {' '.join(str(error).split())[:300]}") from None
 
 
-def _tell(imported: Imported, files: tuple[Path, ...], as_json: bool) -> None:
+def summary(imported: Imported, files: tuple[Path, ...]) -> dict[str, Any]:
+    """Tell what came, how it was proven and what has no symbol, as plain values."""
     from inkcap.network import check
 
     report = check(imported.drawing)
+    return {
+        "files": [str(path) for path in files],
+        "capsules": report.capsule_count,
+        "connections": report.connection_count,
+        "parameters": report.parameters,
+        "multiply_adds": report.multiply_adds,
+        "inputs": imported.inputs,
+        "outputs": imported.outputs,
+        "difference": imported.difference,
+        "unproven": imported.unproven,
+        "missing": [
+            {"node": m.node, "operator": m.operator, "reason": m.reason, "capsule": m.capsule} for m in imported.missing
+        ],
+    }
+
+
+def _tell(imported: Imported, files: tuple[Path, ...], as_json: bool) -> None:
+    told = summary(imported, files)
     if as_json:
-        print_json(
-            {
-                "files": [str(path) for path in files],
-                "capsules": report.capsule_count,
-                "connections": report.connection_count,
-                "parameters": report.parameters,
-                "multiply_adds": report.multiply_adds,
-                "inputs": imported.inputs,
-                "outputs": imported.outputs,
-                "difference": imported.difference,
-                "unproven": imported.unproven,
-                "missing": [
-                    {"node": m.node, "operator": m.operator, "reason": m.reason, "capsule": m.capsule}
-                    for m in imported.missing
-                ],
-            }
-        )
+        print_json(told)
         return
     for entry in imported.missing:
         say(f"no symbol: {entry} (capsule {entry.capsule})")
     say(imported.proof())
-    what = f"{report.capsule_count} capsules, {report.connection_count} connections"
-    say(f"wrote {files[0]} ({what}, {number(report.parameters)} parameters)")
+    what = f"{told['capsules']} capsules, {told['connections']} connections"
+    say(f"wrote {files[0]} ({what}, {number(told['parameters'])} parameters)")
     for path in files[1:]:
         say(f"wrote {path}")
     say(f"next: inkcap check {files[0]}")

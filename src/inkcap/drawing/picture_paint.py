@@ -252,8 +252,9 @@ class Painter:
         if node.glyph:
             ink, wash = family(node.glyph.ink, node.glyph.wash, self._theme)
         group.attrib |= {"fill": wash, "stroke": ink, "stroke-width": "1.4" if node.shape != "disc" else "1.2"}
+        edge = {"stroke-dasharray": "4 3"} if node.glyph and node.glyph.broken else {}
         for body in _bodies(node.shape, self._direction):
-            Xml.SubElement(group, "circle" if "r" in body else "rect", body)
+            Xml.SubElement(group, "circle" if "r" in body else "rect", body | edge)
         if node.glyph:
             side = form_of(node.shape, self._direction).mark
             style = {"transform": f"scale({_n(side)})", "d": node.glyph.path}

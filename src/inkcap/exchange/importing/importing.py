@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ SMALLEST = 1e-3
 """The largest number of an output counts as no less than this, so that what is zero but for rounding passes."""
 BATCH = 3
 """Samples of a proof, where the model takes any batch."""
+MOST_EXAMPLES = 2**27
+"""Numbers that are given to a model in a proof."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ def import_onnx(source: Path | str | bytes, name: str = "") -> Imported:
             return imported
         if importlib.util.find_spec("onnxruntime") is None:
             return _without(imported, "onnxruntime is not installed; 'pip install inkcap[onnx]' brings it")
+        if (asked := _numbers_asked(told)) > MOST_EXAMPLES:
+            # This process has no limits of its own: what a file says must not decide how much it takes.
+            return _without(imported, f"its inputs have {asked} numbers; models are run with up to {MOST_EXAMPLES}")
         given = _examples(told, seed=0)
         save_arrays(given, folder / child.INPUTS)
         try:
@@ -168,6 +174,10 @@ def _without(imported: Imported, reason: str) -> Imported:
 
 def _with(imported: Imported, difference: float) -> Imported:
     return Imported(imported.drawing, imported.weights, imported.inputs, imported.outputs, imported.missing, difference)
+
+
+def _numbers_asked(told: Mapping[str, Any]) -> int:
+    return (told["batch"] or BATCH) * sum(math.prod(shape) for shape in told["shapes"].values())
 
 
 def _examples(told: Mapping[str, Any], seed: int) -> dict[str, Any]:
