@@ -35,7 +35,12 @@ class TorchFile:
 
 def print_torch(drawing: Drawing, *, train: bool = False) -> TorchFile:
     """Print a drawing as a file; ``train`` adds a plain loop that trains it."""
-    report = check(drawing)
+    return print_checked(check(drawing), train=train)
+
+
+def print_checked(report: Report, *, train: bool = False) -> TorchFile:
+    """Print a drawing that was checked already."""
+    drawing = report.drawn or report.drawing
     lowered = lower(report.network)
     instances = find_instances(drawing)
     functions = called_functions(lowered)

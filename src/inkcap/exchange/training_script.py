@@ -10,13 +10,16 @@ LOSSES = {
     "sigmoid": "F.binary_cross_entropy({y}, {target})",
 }
 """The loss of an output by its symbol; any other is compared by squares."""
+USED = ("model", "samples", "optimizer", "total", "loss", "epoch", "epochs", "batch", "batch_size", "rate",
+        "DataLoader", "TensorDataset")  # fmt: skip
+"""Names that the loop uses itself."""
 TARGETS = {"softmax": "numbers of classes", "sigmoid": "numbers from 0 to 1"}
 
 
 def training_lines(network: Network, name: str) -> list[str]:
     """Print a function that trains, and what runs it with a module of this class."""
     identifiers = Identifiers()
-    for word in ("model", "samples", "optimizer", "total", "loss", "epoch", "epochs", "batch", "batch_size", "rate"):
+    for word in USED:
         identifiers.fresh(word)
     inputs = [identifiers.fresh(id) for id in network.inputs]
     outputs = [identifiers.fresh(id) for id in network.outputs]
