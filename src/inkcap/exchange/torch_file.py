@@ -100,7 +100,8 @@ class _Classes:
             kinds.setdefault((group, skeleton_of(body)), []).append(path)
         found: list[list[str]] = []
         for paths in kinds.values():
-            if count_differences([bodies[path] for path in paths]) <= MOST_ARGUMENTS:
+            values = [self.scopes.instances.by_path[path].values for path in paths]
+            if count_differences([bodies[path] for path in paths], values) <= MOST_ARGUMENTS:
                 found.append(paths)
                 continue
             apart: dict[object, list[str]] = {}

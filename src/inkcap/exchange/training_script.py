@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inkcap.exchange.layout import WIDTH
 from inkcap.network import Network, structure_of
 from inkcap.program import Identifiers, identifier
 
@@ -74,6 +75,6 @@ def _kind(network: Network, id: str) -> str:
 
 def _line(indent: str, names: str, value: str) -> list[str]:
     line = f"{indent}{names} = {value}"
-    if len(line) <= 88:
+    if len(line) <= WIDTH:
         return [line]
     return [f"{indent}(", *(f"{indent}    {name}," for name in names.split(", ")), f"{indent}) = {value}"]
