@@ -289,7 +289,7 @@ def _bodies(shape: Shape, direction: Direction) -> list[dict[str, str]]:
 
 def _with_subscript(element: Xml.Element, name: str, size: float) -> None:
     # x1 is written as mathematics writes it.
-    parts = re.fullmatch(r"([A-Za-z])(\d+)", name)
+    parts = re.fullmatch(r"([A-Za-z])([0-9]+)", name)
     element.text = parts[1] if parts else name
     if parts:
         element.attrib |= {"font-style": "italic"}
