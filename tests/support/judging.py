@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from inkcap.network.picture import Style, draw_figure, picture_of
 MACROS = "|".join(re.escape(text) for text in sorted(LETTERS.values(), key=len, reverse=True))
 TEXT = rf"(?:{MACROS}|\\inkcapletter\{{[^\\{{}}%$#&~^_\x00-\x7f]\}}\{{[0-9A-F]{{4,6}}\}}|[A-Za-z0-9 .:;()/*+=@])*"
 FONT = r"\\fontsize\{10\}\{12\}\\selectfont\\(?:sf|tt)family(?:\\bfseries)?(?:\\itshape)?"
+PATH = re.compile(r"\\path\[[a-z0-9=,. ]+\] [-0-9.,() a-z]+;")
 LINES = [
     r"% [\w .,:()-]*",
     r"% Drawn by Inkcap\. .*",
@@ -32,7 +34,7 @@ LINES = [
     r"\\definecolor\{inkcap[a-z]{2}\}\{HTML\}\{[0-9A-F]{6}\}%",
     r"\\begin\{tikzpicture\}\[x=[\d.]+pt,y=-[\d.]+pt,line join=round\]",
     r"\\useasboundingbox \(0,0\) rectangle \([\d.]+,[\d.]+\);",
-    r"\\path\[[a-z0-9=,. ]+\] [-0-9.,() a-z]+;",
+    PATH.pattern,
     rf"\\node\[[a-z0-9=,. ]+\] at \([-\d.]+,[-\d.]+\) \{{{FONT} {TEXT}(?:\$_\{{\\mathrm\{{{TEXT}\}}\}}\$)?\}};",
 ]
 KNOWN = re.compile("|".join(f"(?:{line})" for line in LINES))
@@ -42,7 +44,8 @@ def statements(tikz: str) -> list[str]:
     """Give what is drawn without what is written; a line that is none of the known ones came from a name."""
     found: list[str] = []
     for line in tikz.split("\n"):
-        assert KNOWN.fullmatch(line), line
+        known = PATH if line.startswith("\\path") else KNOWN
+        assert known.fullmatch(line), line
         assert line.startswith("%") or balanced(line) or line.startswith(UNBALANCED), line
         found.append(line.partition("\\selectfont")[0] if line.startswith("\\node") else line[:1])
     return found
@@ -75,7 +78,7 @@ PRINTERS: tuple[Callable[[Report], str], ...] = (
     lambda report: source_of(report.network),
 )
 STYLES = (Style(opened=True), Style(), Style(opened=True, direction="down"), Style(compact=True))
-TWINS = 10
+TWINS = 20
 """Every so many drawings the figure is held against that of harmless names of the same widths."""
 
 
@@ -117,10 +120,9 @@ class Judge:
                 twin = None if smuggled or number % TWINS else twin_of(names, chance).drawing(shape)
                 # What no file can hold is not carried by a figure either.
                 style = number % (len(STYLES) - smuggled)
-                self.figure(shape, report, style, twin)
+                svg = self.figure(shape, report, style, twin)
                 if STYLES[style].compact:
-                    carried = from_bytes(draw_figure(report, "svg").content)
-                    assert carried.to_text() == drawing.to_text()
+                    assert from_bytes(svg.encode()).to_text() == drawing.to_text()
             except Exception as error:
                 raise AssertionError(
                     f"{error}, in drawing {number} of {seed}: {names.drawing(shape).to_text()}"
@@ -131,7 +133,7 @@ class Judge:
         """Compare the syntax tree."""
         self.trees[shape, number].check(PRINTERS[number](report))
 
-    def figure(self, shape: str, report: Report, number: int, twin: Drawing | None) -> None:
+    def figure(self, shape: str, report: Report, number: int, twin: Drawing | None) -> str:
         """Compare the element tree, and where there is a twin every attribute as well; read every line of TikZ."""
         style = STYLES[number]
         svg = figure_of(report, style)
@@ -143,8 +145,11 @@ class Judge:
             other = figure_of(check(twin), style)
             assert without_texts(svg) == without_texts(other)
             assert drawn == statements(svg_to_tikz(other))
+        return svg
 
 
 def judge(seed: str, count: int) -> int:
-    """Judge in a process of its own."""
+    """Judge in a process of its own, where nothing is thrown away in between."""
+    gc.freeze()
+    gc.set_threshold(100_000)
     return Judge().judge(seed, count)

@@ -89,6 +89,18 @@ def export_onnx(drawing: Drawing, path: Path, weights: Weights | None = None) ->
     return Exported(_write({path: content}), proof)
 
 
+def export_program(drawing: Drawing, path: Path, weights: Weights | None = None) -> Exported:
+    """Write a drawing as a program of ``torch.export`` for any batch, with these weights or those of a start."""
+    from inkcap.exchange.program_file import check_program, prove_program, to_program
+
+    file = print_torch(drawing)
+    proof = prove_program(file)
+    ours = drawn_with(file, weights)
+    content = to_program(file, loaded(file, stored_in(ours)))
+    check_program(content, file, ours)
+    return Exported(_write({path: content}), proof)
+
+
 def loaded(file: TorchFile, weights: Weights) -> nn.Module:
     """Make the module of a printed file with these weights."""
     module = run_source(file.source, file.name)

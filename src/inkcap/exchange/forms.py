@@ -7,18 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Form:
-    """A form: its name in commands, the end of its file, its title, and whether it is a figure or a program."""
+    """A form: its name in commands, the end of its file, its title, and whether it is a figure or a program.
+
+    ``beside`` is the end of the file of weights that a program has beside it, where it holds none itself.
+    """
 
     name: str
     ending: str
     title: str
     figure: bool = False
+    beside: str = ""
 
 
 FORMS = (
-    Form("torch", ".py", "PyTorch"),
-    Form("keras", ".py", "Keras 3"),
+    Form("torch", ".py", "PyTorch", beside=".safetensors"),
+    Form("keras", ".py", "Keras 3", beside=".weights.h5"),
     Form("onnx", ".onnx", "ONNX"),
+    Form("torch-export", ".pt2", "torch.export"),
     Form("safetensors", ".safetensors", "safetensors"),
     Form("svg", ".svg", "SVG", figure=True),
     Form("pdf", ".pdf", "PDF", figure=True),
@@ -26,4 +31,5 @@ FORMS = (
     Form("tikz", ".tex", "TikZ (LaTeX)", figure=True),
 )
 ENDINGS = {form.name: form.ending for form in FORMS}
+BESIDE = {form.name: form.beside for form in FORMS if form.beside}
 FIGURES = tuple(form.name for form in FORMS if form.figure)

@@ -55,7 +55,8 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
     """Give a module of a printed file as an ONNX file."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise OnnxError(f"{', '.join(missing)} is not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
+        are = "is" if len(missing) == 1 else "are"
+        raise OnnxError(f"{', '.join(missing)} {are} not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
     network = file.report.network
     examples = random_inputs(network, 0, EXAMPLES)
     batch = torch.export.Dim("batch")
@@ -64,7 +65,7 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
     # An output that is an input, or is given twice, still needs a name of its own.
     outputs = [identifiers.fresh(id) for id in network.outputs]
     try:
-        with _quietly():
+        with quietly():
             program: Any = torch.onnx.export(
                 module.eval(),
                 examples,
@@ -79,12 +80,9 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
             _tidy(program.model)
             return program.model_proto.SerializeToString()
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        told = (str(cause).strip() or type(cause).__name__).split("\n")[0][:200]
         raise OnnxError(
-            f"{network.name} was not written: torch cannot turn it into ONNX ({told}); '--to torch' takes any drawing"
+            f"{network.name} was not written: torch cannot turn it into ONNX ({first_line_of(error)}); "
+            "'--to torch' takes any drawing"
         ) from None
 
 
@@ -154,8 +152,15 @@ def _kept_inputs(names: list[str], file: TorchFile) -> dict[str, int]:
     return {name: places[name] for name in names}
 
 
+def first_line_of(error: BaseException) -> str:
+    """Say in one line what was behind an error."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:200]
+
+
 @contextmanager
-def _quietly() -> Generator[None]:
+def quietly() -> Generator[None]:
     """Keep what the exporter says about itself away from a person."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
