@@ -98,7 +98,7 @@ def test_a_class_of_a_python_file_with_its_weights(run, tmp_path) -> None:
         (["net.py:Small", "--input", "6x6x1"], "torch cannot follow the example"),
         (["model.onnx", "--input", "8x8x1"], "--input and --weights belong to file.py:Class"),
         (["model.onnx", "-o", "model.json"], "a drawing is called NAME.inkcap.json"),
-        (["net.py:Small", "--input", "8x8x1", "--weights", "evil.pt"], "only files of tensors are read"),
+        (["net.py:Small", "--input", "8x8x1", "--weights", "evil.pt"], "evil.pt: it holds more than tensors"),
     ],
 )
 def test_a_mistake_gets_one_line(run, tmp_path, words, told) -> None:
