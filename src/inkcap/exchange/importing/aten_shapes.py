@@ -130,8 +130,3 @@ def call_expand(c: Calling, node: Any) -> None:
     """Read a spreading."""
     shape = c.store(np.array(c.sizes(node.meta["val"].shape), np.int64))
     c.add(node, "Expand", (c.value(node.args[0]), shape))
-
-
-def call_squeeze(c: Calling, node: Any) -> None:
-    """Read a change of shape."""
-    c.add(node, "Reshape", (c.value(node.args[0]),), shape=c.sizes(node.meta["val"].shape), allowzero=1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -46,14 +48,29 @@ def _exported(module: nn.Module, batch: tuple[Tensor, ...], name: str) -> tuple[
     """Export for any batch, or for the example's where the module wants one size."""
     any_batch = tuple({0: torch.export.Dim("batch")} for _ in batch)
     problem = ""
-    with warnings.catch_warnings(), torch.no_grad():
+    with warnings.catch_warnings(), torch.no_grad(), _without_logs():
         warnings.simplefilter("ignore")
         for shapes in (any_batch, None):
             try:
                 return torch.export.export(module, batch, dynamic_shapes=shapes, strict=False), shapes is None
             except Exception as error:
                 problem = str(error).strip().split("\n")[0][:200] or type(error).__name__
-    raise ImportRefused(f"{name}: torch cannot follow the example through it ({problem}); try one of another size")
+    given = ", ".join("×".join(map(str, value.shape[1:])) or "one number" for value in batch)
+    raise ImportRefused(
+        f"{name}: torch cannot follow the example through it ({problem}); it was given samples of {given}, one for "
+        "each input, channels first. Give as many as the module takes, each of its size"
+    )
+
+
+@contextmanager
+def _without_logs() -> Generator[None]:
+    """Keep what torch logs of a failure away from a person, who gets one line of it."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 class _Reading:
