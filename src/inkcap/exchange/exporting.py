@@ -12,15 +12,8 @@ from torch import Tensor, nn
 
 from inkcap.drawing import Drawing
 from inkcap.engine.build import build, initialise, load_weights, run_source
-from inkcap.exchange.proof import (
-    Proof,
-    as_tuple,
-    give_weights,
-    largest_difference,
-    prove_torch,
-    random_inputs,
-    stored_in,
-)
+from inkcap.exchange.proof import Proof, give_weights, largest_difference, prove_torch, stored_in
+from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile, print_torch
 from inkcap.structures import InkcapError
 from inkcap.structures.atomic import write_atomic

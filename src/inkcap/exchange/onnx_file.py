@@ -16,13 +16,14 @@ from torch import Tensor, nn
 
 from inkcap.engine.build import build, run_source
 from inkcap.exchange.bins import shares_of_bins
-from inkcap.exchange.proof import Proof, as_tuple, give_weights, largest_difference, random_inputs, randomise, stored_in
+from inkcap.exchange.proof import Proof, give_weights, largest_difference, stored_in
+from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.program import Identifiers
 from inkcap.structures import InkcapError
 
 TOLERANCE = 1e-4
-"""How far onnxruntime may be from torch, for numbers of size 1: it sums in another order."""
+"""How far onnxruntime may be from torch, in relation to the largest number: it sums in another order."""
 NEEDED = ("onnx", "onnxruntime", "onnxscript")
 EXAMPLES = 2
 """Samples of the example that is traced: torch takes 1 for a size that never changes."""

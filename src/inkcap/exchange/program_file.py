@@ -9,7 +9,8 @@ from torch import nn
 
 from inkcap.engine.build import build, run_source
 from inkcap.exchange.onnx_file import EXAMPLES, OTHER_BATCHES, first_line_of, quietly
-from inkcap.exchange.proof import Proof, as_tuple, give_weights, largest_difference, random_inputs, randomise, stored_in
+from inkcap.exchange.proof import Proof, give_weights, largest_difference, stored_in
+from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.structures import InkcapError
 
