@@ -184,13 +184,14 @@ def glyph_svg(glyph: Glyph, rank: int) -> str:
     """Draw a glyph as a small picture: the outline of the rank, and the mark scaled into it."""
     middle, scale = {0: (24, 26), 1: (24, 22)}.get(rank, (20, 32))
     paint = f'fill="{glyph.ink}"' if glyph.filled else f'fill="none" stroke="{glyph.ink}"'
+    broken = ' stroke-dasharray="4 3"' if glyph.broken else ""
     mark = (
         f'<path d="{glyph.path}" transform="translate({middle} {middle}) scale({scale})" {paint} '
         f'stroke-width="{2 / scale:.4f}" stroke-linecap="round" stroke-linejoin="round"/>'
     )
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="48" viewBox="0 0 48 48">'
-        f'<g fill="{glyph.wash}" stroke="{glyph.ink}" stroke-width="1.5">{_outline(rank)}</g>{mark}</svg>\n'
+        f'<g fill="{glyph.wash}" stroke="{glyph.ink}" stroke-width="1.5"{broken}>{_outline(rank)}</g>{mark}</svg>\n'
     )
 
 

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "browser")]
 
-from hands import open_zoo, quick_add, start_empty  # noqa: E402
+from foreign import model_of  # noqa: E402
+from hands import drop, open_zoo, quick_add, start_empty  # noqa: E402
 from serving import Server  # noqa: E402
 
 from browser import SWITCHES, find_chromium  # noqa: E402
@@ -165,9 +167,30 @@ def _runs(page: Page) -> None:
     page.wait_for_timeout(1_000)
 
 
+def _imported(page: Page) -> None:
+    """Drop a model of which two operators have no symbol."""
+    stored: dict[str, Any] = {"kernels": np.ones((4, 1, 3, 3), "f4"), "two": [2], "one": [1]}
+    stored["matrix"] = np.ones((48, 10), "f4")
+    nodes = [
+        ("Conv", ["images", "kernels"], ["strokes"], {}),
+        ("Relu", ["strokes"], ["found"], {}),
+        ("TopK", ["found", "two"], ["best", "places"], {"axis": 2}),
+        ("Flatten", ["best"], ["row"], {}),
+        ("CumSum", ["row", "one"], ["sums"], {}),
+        ("Gemm", ["sums", "matrix"], ["scores"], {}),
+        ("Softmax", ["scores"], ["classes"], {}),
+    ]
+    drop(page, ".start", ranked__onnx=model_of(nodes, {"images": ("n", 1, 8, 8)}, ["classes"], stored))
+    page.wait_for_selector(".brought li", timeout=120_000)
+    page.wait_for_selector(".chip.bad")
+
+
 SCENES: dict[str, Callable[[Page], None]] = {
     scene.__name__[1:]: scene
-    for scene in (_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground, _runs)
+    for scene in (
+        *(_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground, _runs),
+        _imported,
+    )
 }
 
 

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 
 import numpy as np
 import pytest
-from hands import expect_total, expect_vertices, quick_add, start_empty
+from hands import drawing_id, drop, expect_total, expect_vertices, quick_add, start_empty
 from playwright.sync_api import expect
 
 from inkcap.zoo import draw
-
-DROP = """
-([selector, files]) => {
-  const data = new DataTransfer();
-  for (const [name, text] of files)
-    data.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
-  const target = document.querySelector(selector);
-  for (const type of ['dragover', 'drop'])
-    target.dispatchEvent(new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true}));
-}
-"""
-
-
-def drop(page, selector: str, **files: bytes):
-    named = [[name.replace("__", "."), base64.b64encode(content).decode()] for name, content in files.items()]
-    page.evaluate(DROP, [selector, named])
-
-
-def drawing_id(page) -> str:
-    found = re.search(r"#/drawing/([\w-]+)", page.url)
-    assert found
-    return found[1]
 
 
 def test_a_file_is_dropped_on_the_start_screen_and_on_the_canvas(page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -59,12 +60,26 @@ def test_what_is_not_proven_leaves_no_file(run, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--to", "caffe"], "'caffe' is not one of torch, onnx, safetensors"),
+        (["--to", "caffe"], "'caffe' is not one of torch, keras, onnx, torch-export, safetensors, svg"),
         (["--to", "onnx", "--train"], "--train belongs to --to torch"),
         (["--to", "safetensors"], "give one by --run"),
         (["--to", "torch", "-o", "mlp.inkcap.json"], "take the place of the drawing"),
         (["--to", "torch", "-o", "."], "this is a folder"),
+        (["--to", "torch", "-o", "no/where/mlp.py"], "there is no folder no/where; make it first"),
+        (["--to", "svg", "-o", "no/where/mlp.svg"], "there is no folder no/where; make it first"),
+        (["--to", "svg", "-o", "."], "this is a folder"),
         (["--to", "torch", "--run", "none-0001"], "there is no such run"),
+        (["--to", "torch", "--width", "85mm"], "--width belongs to figures"),
+        (["--to", "onnx", "--no-labels"], "--no-labels belongs to figures"),
+        (["--to", "svg", "--run", "none-0001"], "--run gives weights, and svg is a figure"),
+        (["--to", "svg", "--width", "85"], "'85' is no width: write 85mm"),
+        (["--to", "svg", "--width", "5mm"], "from 10 to 2000 mm wide, not 5 mm"),
+        (["--to", "svg", "--direction", "up"], "'up' is not one of right, down"),
+        (["--to", "svg", "--font", "a<b"], "'a<b' is no name of a font"),
+        (["--to", "pdf", "--font", "No such font"], "this machine has no font 'No such font'"),
+        (["--to", "png", "--font", "No such font"], "this machine has no font 'No such font'"),
+        (["--to", "tikz", "--font", "Times"], "leave the font out"),
+        (["--to", "svg", "--open", "--compact"], "opened or compact, not both"),
     ],
 )
 def test_what_is_refused(run, words: list[str], told: str) -> None:
@@ -72,3 +87,35 @@ def test_what_is_refused(run, words: list[str], told: str) -> None:
     answer = run("export", "mlp.inkcap.json", *words)
     assert answer.code == 2
     assert told in answer.err
+
+
+@pytest.mark.parametrize(("to", "name"), [("torch", "mlp.py"), ("svg", "mlp.svg")])
+def test_a_file_that_is_there_stays_unless_it_is_said(run, tmp_path, to: str, name: str) -> None:
+    run("new", "mlp")
+    (tmp_path / name).write_text("mine")
+    answer = run("export", "mlp.inkcap.json", "--to", to)
+    assert answer.code == 2
+    assert f"{name} is there already; name another file with -o, or take its place with --force" in answer.err
+    assert (tmp_path / name).read_text() == "mine"
+    assert run("export", "mlp.inkcap.json", "--to", to, "--force").code == 0
+    assert (tmp_path / name).read_text() != "mine"
+
+
+@pytest.mark.parametrize(("to", "package", "extra"), [("onnx", "onnxscript", "onnx"), ("keras", "keras", "keras")])
+def test_a_package_that_is_not_there_is_named(run, monkeypatch, to: str, package: str, extra: str) -> None:
+    run("new", "mlp")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == package else found(name, *more)
+    )
+    answer = run("export", "mlp.inkcap.json", "--to", to)
+    assert answer.code == 2
+    assert f"{package} is not installed; 'pip install inkcap[{extra}]' brings" in answer.err
+
+
+def test_a_program_of_torch_export_is_written(run, tmp_path) -> None:
+    run("new", "mlp")
+    answer = run("export", "mlp.inkcap.json", "--to", "torch-export")
+    assert answer.code == 0, answer.err
+    assert "outputs differ by 0" in answer.out
+    assert (tmp_path / "mlp.pt2").is_file()

@@ -26,6 +26,12 @@ class Small(nn.Module):
         return self.b(self.a(x).flatten(1))
 
 
+def wide(width):
+    return width
+
+def leave():
+    raise SystemExit(3)
+
 def broken():
     raise OSError("no such thing")
 
@@ -94,11 +100,14 @@ def test_a_class_of_a_python_file_with_its_weights(run, tmp_path) -> None:
         (["net.py:Large", "--input", "8x8x1"], "there is no 'Large' in it; there are Small"),
         (["net.py:broken", "--input", "8x8x1"], "running it failed: OSError: no such thing"),
         (["net.py:answer", "--input", "8x8x1"], "is no torch.nn.Module"),
+        (["net.py"], "net.py: name the class or function behind it"),
+        (["net.py:wide", "--input", "8x8x1"], "'width'; write a function without arguments that makes it"),
+        (["net.py:leave", "--input", "8x8x1"], "running it failed: SystemExit: 3"),
         (["gone.py:Small", "--input", "8x8x1"], "there is no such file"),
         (["net.py:Small", "--input", "6x6x1"], "torch cannot follow the example"),
         (["model.onnx", "--input", "8x8x1"], "--input and --weights belong to file.py:Class"),
         (["model.onnx", "-o", "model.json"], "a drawing is called NAME.inkcap.json"),
-        (["net.py:Small", "--input", "8x8x1", "--weights", "evil.pt"], "only files of tensors are read"),
+        (["net.py:Small", "--input", "8x8x1", "--weights", "evil.pt"], "evil.pt: it holds more than tensors"),
     ],
 )
 def test_a_mistake_gets_one_line(run, tmp_path, words, told) -> None:

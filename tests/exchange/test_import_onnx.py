@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import onnx
 import pytest
-from foreign import LIGHT, model_of, refilled
+import torch
+from foreign import LIGHT, model_of, patches, refilled, run_there
 from onnx import TensorProto, helper
 
 from inkcap.exchange import ImportRefused, import_onnx
@@ -16,7 +17,7 @@ from inkcap.exchange.importing import limits, sandbox
 from inkcap.exchange.importing.onnx_reader import read_onnx
 from inkcap.network import check
 
-QUICK = {"light_squeezenet"}
+QUICK = {"light_squeezenet", "light_shufflenet"}
 NAMES = sorted(path.stem for path in LIGHT.glob("*.onnx"))
 EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.soak) for name in NAMES]
 KNOWN = {
@@ -39,11 +40,21 @@ def test_there_are_nine_light_models() -> None:
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_light_model_with_random_weights(name) -> None:
-    imported = import_onnx(refilled(name), name)
+    content = refilled(name)
+    imported = import_onnx(content, name)
     assert imported.missing == ()
     assert imported.difference is not None, imported.unproven
     assert imported.difference <= 1e-4
     assert check(imported.drawing).parameters == KNOWN[name]
+    (entry,) = imported.inputs
+    images = [patches((1, 3, 224, 224), seed) for seed in (1, 2)]
+    with torch.no_grad():
+        ours = [imported.module()(torch.from_numpy(image)).reshape(1, -1) for image in images]
+    theirs = [next(iter(run_there(content, {entry: image}).values())).reshape(1, -1) for image in images]
+    largest = max(float(there.abs().max()) for there in theirs)
+    assert float((theirs[0] - theirs[1]).abs().max()) > 0.05 * largest, "what enters must matter, or nothing is shown"
+    for mine, other in zip(ours, theirs, strict=True):
+        assert float((mine - other).abs().max()) <= 1e-4 * largest
 
 
 def test_weights_that_the_file_states_by_one_number(tmp_path) -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from foreign import compare, model_of
+
+from inkcap.exchange.bins import shares_of_bins
 
 RANDOM = np.random.default_rng(7)
 
@@ -454,6 +457,29 @@ def test_shapes_that_are_computed_on_the_way() -> None:
     ]
     stored = {"i": np.array(0), "z": whole(0), "m": whole(-1), "w": numbers(168, 3)}
     assert compare(model_of(nodes, {"x": IMAGE}, ["y"], stored))[1] <= 1e-6
+
+
+@pytest.mark.parametrize(("operator", "attributes"), [("Div", {}), ("Mod", {}), ("Mod", {"fmod": 1})])
+@pytest.mark.parametrize("dividend", [-7, 7])
+def test_whole_numbers_are_divided_as_onnx_divides_them(operator, attributes, dividend) -> None:
+    """What is cut is told by a quotient: -7/2 is -3, its rest 1 or -1."""
+    nodes = [(operator, "ab", "q", attributes), ("Add", "qc", "s", {}), ("Slice", ["x", "s", "e", "z"], "y", {})]
+    stored = {"a": whole(dividend), "b": whole(2), "c": whole(3), "e": whole(9), "z": whole(1)}
+    made, difference = compare(model_of(nodes, {"x": ("N", 9)}, ["y"], stored))
+    assert difference == 0
+    assert not made.missing
+
+
+def test_means_of_bins_that_overlap_are_found_in_matrices() -> None:
+    nodes = [("MatMul", "ax", "p", {}), ("MatMul", "pb", "y", {})]
+    bins = {"a": shares_of_bins(7, 3), "b": np.ascontiguousarray(shares_of_bins(6, 4).T)}
+    made, difference = compare(model_of(nodes, {"x": IMAGE}, ["y"], bins))
+    assert difference <= 1e-6
+    (capsule,) = list(made.drawing.capsules.values())[1:]
+    assert (capsule.symbol, capsule.attributes) == ("downsampling", {"kind": "average", "bins": (3, 4)})
+    x = numbers(2, 4, 7, 6)
+    means = torch.nn.functional.adaptive_avg_pool2d(torch.from_numpy(x), (3, 4)).numpy()
+    np.testing.assert_allclose(bins["a"] @ x @ bins["b"], means, atol=1e-6)
 
 
 def test_a_hidden_value_may_be_an_output_too() -> None:

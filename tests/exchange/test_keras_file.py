@@ -123,7 +123,10 @@ def test_the_files_run_without_inkcap_and_are_formatted(tmp_path: Path) -> None:
     assert [path.name for path in exported.files] == ["net.py", "net.weights.h5"]
     ruff = [sys.executable, "-m", "ruff"]
     assert subprocess.run([*ruff, "check", "--isolated", "--quiet", tmp_path]).returncode == 0
-    assert subprocess.run([*ruff, "format", "--isolated", "--check", "--quiet", tmp_path]).returncode == 0
+    assert (
+        subprocess.run([*ruff, "format", "--isolated", "--check", "--line-length=120", "--quiet", tmp_path]).returncode
+        == 0
+    )
     script = (
         "import sys, os; os.environ['KERAS_BACKEND'] = 'torch'; sys.modules['inkcap'] = None\n"
         "import net, numpy; model = net.make_le_net(); model.load_weights('net.weights.h5')\n"

@@ -72,7 +72,7 @@ def refilled(name: str, seed: int = 0) -> bytes:
     """Give a light model of onnx with every weight drawn anew: its own are constants and prove nothing."""
     model = onnx.load(LIGHT / f"{name}.onnx")
     generator = np.random.default_rng(seed)
-    variances = {node.input[4] for node in model.graph.node if node.op_type == "BatchNormalization"}
+    around_one = _around_one(model.graph)
     shapes = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     kept = []
     made: dict[str, np.ndarray] = {}
@@ -84,20 +84,64 @@ def refilled(name: str, seed: int = 0) -> bytes:
     for tensor in model.graph.initializer:
         if tensor.data_type == TensorProto.FLOAT:
             made[tensor.name] = _numbers(tuple(tensor.dims), generator)
-    for variance in variances & made.keys():
-        made[variance] = np.abs(made[variance]) + np.float32(0.5)
+    for factor in sorted(around_one & made.keys()):
+        made[factor] = generator.uniform(0.6, 1.4, made[factor].shape).astype(np.float32)
     used = {name for node in kept for name in node.input}
     others = [tensor for tensor in model.graph.initializer if tensor.name not in made and tensor.name in used]
-    inputs = [entry for entry in model.graph.input if entry.name not in made and entry.name in used]
+    inputs = [entry for entry in model.graph.input if entry.name not in shapes.keys() | made and entry.name in used]
     del model.graph.node[:], model.graph.initializer[:], model.graph.input[:]
     model.graph.node.extend(kept)
     model.graph.input.extend(inputs)
     model.graph.initializer.extend(others)
-    model.graph.initializer.extend(numpy_helper.from_array(array, key) for key, array in made.items())
+    model.graph.initializer.extend(numpy_helper.from_array(array, key) for key, array in made.items() if key in used)
     model.ir_version = 8
+    _temper(model)
     return model.SerializeToString()
 
 
+def _temper(model: onnx.ModelProto, wanted: float = 2.0) -> None:
+    """Scale the last layer so that a softmax behind it is neither even nor saturated."""
+    graph = model.graph
+    source = {name: node for node in graph.node for name in node.output}
+    last = source[graph.output[0].name]
+    if last.op_type != "Softmax":
+        return
+    scores = last.input[0]
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    while last.op_type not in ("Gemm", "Conv"):
+        last = source[last.input[0]]
+    graph.output.append(helper.make_tensor_value_info(scores, TensorProto.FLOAT, None))
+    shape = tuple(dim.dim_value for dim in graph.input[0].type.tensor_type.shape.dim)
+    found = run_there(model.SerializeToString(), {graph.input[0].name: patches(shape, 0)})[scores]
+    del graph.output[1:]
+    factor = np.float32(wanted / float(found.std()))
+    for name in last.input[1:]:
+        tensor = stored[name if name in stored else source[name].input[0]]
+        tensor.CopyFrom(numpy_helper.from_array(factor * numpy_helper.to_array(tensor), tensor.name))
+
+
+def _around_one(graph: onnx.GraphProto) -> set[str]:
+    """Name the scales and variances: those of a batch norm, and what a product reads, if through an Unsqueeze."""
+    source = {name: node for node in graph.node for name in node.output}
+    found: set[str] = set()
+    for node in graph.node:
+        if node.op_type == "BatchNormalization":
+            found |= {node.input[1], node.input[4]}
+        if node.op_type == "Mul":
+            found.update(node.input)
+            found.update(source[n].input[0] for n in node.input if n in source and source[n].op_type == "Unsqueeze")
+    return found
+
+
 def _numbers(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-    spread = np.sqrt(2 / max(1, int(np.prod(shape[1:])))) if len(shape) > 1 else 0.3
+    """Draw a kernel or a matrix that keeps the size of what passes it, or a bias that is small beside it."""
+    spread = np.sqrt(2 / max(1, int(np.prod(shape[1:])))) if len(shape) > 1 else 0.1
     return (generator.standard_normal(shape) * spread).astype(np.float32)
+
+
+def patches(shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Give an image of large patches: fine noise is gone where a network means over all positions."""
+    generator = np.random.default_rng(seed)
+    coarse = generator.standard_normal((*shape[:-2], 4, 4))
+    wide = coarse.repeat(-(-shape[-2] // 4), axis=-2).repeat(-(-shape[-1] // 4), axis=-1)[..., : shape[-2], : shape[-1]]
+    return (2 * wide + 0.3 * generator.standard_normal(shape)).astype(np.float32)

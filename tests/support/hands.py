@@ -1,9 +1,24 @@
 """Hands at the studio's page: the gestures that browser tests share."""
 
+import base64
+import re
+
 from front_end import SOURCE
 from inkcap.zoo import NETWORKS
 
 AXE = SOURCE / "node_modules" / "axe-core" / "axe.min.js"
+
+
+DROP = """
+([selector, files]) => {
+  const data = new DataTransfer();
+  for (const [name, text] of files)
+    data.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
+  const target = document.querySelector(selector);
+  for (const type of ['dragover', 'drop'])
+    target.dispatchEvent(new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true}));
+}
+"""
 
 
 def serious(page) -> list[str]:
@@ -79,3 +94,16 @@ def _open_new(page, what: dict[str, str]):
     assert "id" in made, made
     page.evaluate("id => { location.hash = `#/drawing/${id}` }", made["id"])
     page.wait_for_selector(f"#canvas[data-drawing='{made['id']}']")
+
+
+def drop(page, selector: str, **files: bytes):
+    """Drop files on a part of the page; two underscores in a name are its dot."""
+    named = [[name.replace("__", "."), base64.b64encode(content).decode()] for name, content in files.items()]
+    page.evaluate(DROP, [selector, named])
+
+
+def drawing_id(page) -> str:
+    """Give the id of the drawing that is open."""
+    found = re.search(r"#/drawing/([\w-]+)", page.url)
+    assert found
+    return found[1]

@@ -12,14 +12,12 @@ import typer
 from inkcap.cli.app import app
 from inkcap.cli.output import say
 from inkcap.cli.runs import WorkspaceOption
+from inkcap.exchange.forms import BESIDE, ENDINGS, FIGURES
 
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
     from inkcap.exchange import Exported
 
-PROGRAMS = {"torch": ".py", "keras": ".py", "onnx": ".onnx", "safetensors": ".safetensors"}
-FIGURES = {"svg": ".svg", "pdf": ".pdf", "png": ".png", "tikz": ".tex"}
-ENDINGS = {**PROGRAMS, **FIGURES}
 DIRECTIONS = ("right", "down")
 
 
@@ -42,6 +40,7 @@ def export(
     compact: Annotated[bool, typer.Option("--compact", help="Every group drawn once, below.")] = False,
     direction: Annotated[str, typer.Option(metavar="|".join(DIRECTIONS), help="Where a figure flows.")] = "right",
     arrange: Annotated[bool, typer.Option("--arrange", help="Lay out anew, whatever positions are stored.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Take the place of a file that is there.")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Take a drawing away: as PyTorch, Keras, ONNX or weights, proven before it is written, or as a figure."""
@@ -61,6 +60,7 @@ def export(
     path = output or file.with_name(f"{stem}{ENDINGS[to]}")
     if path.resolve() == file.resolve():
         raise InkcapError(f"{path}: the export would take the place of the drawing; name another file with -o")
+    _check_place(path, to, run, force)
     wide: Any = {"font": font, "width": width, "monochrome": monochrome, "labels": labels, "opened": opened,
                  "compact": compact, "direction": direction, "stored": not arrange}  # fmt: skip
     done = carry_out(load_drawing(file), to, path, run, workspace, train=train, looks=wide)
@@ -111,6 +111,20 @@ def _check_options(to: str, run: str | None, train: bool, looks: list[str]) -> N
         raise InkcapError(f"--{looks[0]} belongs to figures ({', '.join(FIGURES)}), not to {to}")
 
 
+def _check_place(path: Path, to: str, run: str | None, force: bool) -> None:
+    """Refuse a place before any work is done for it: a folder, none at all, or one that is taken."""
+    from inkcap.structures import InkcapError
+
+    if path.is_dir():
+        raise InkcapError(f"{path}: this is a folder; give the name of a file with -o")
+    if not path.parent.is_dir():
+        raise InkcapError(f"{path}: there is no folder {path.parent}; make it first, or name another file with -o")
+    beside = [path.with_suffix(BESIDE[to])] if run is not None and to in BESIDE else []
+    taken = [place for place in (path, *beside) if place.exists()]
+    if taken and not force:
+        raise InkcapError(f"{taken[0]} is there already; name another file with -o, or take its place with --force")
+
+
 def _draw(drawing: Drawing, to: str, path: Path, looks: dict[str, Any]) -> Done:
     from inkcap.drawing.picture_scene import PictureError
     from inkcap.network import check
@@ -134,17 +148,14 @@ def _draw(drawing: Drawing, to: str, path: Path, looks: dict[str, Any]) -> Done:
 
 
 def _export(drawing: Drawing, to: str, path: Path, weights: Any, train: bool) -> Exported:
-    from inkcap.exchange import export_onnx, export_safetensors, export_torch
+    from inkcap import exchange
 
     if to == "torch":
-        return export_torch(drawing, path, weights, train=train)
-    if to == "keras":
-        from inkcap.exchange import export_keras
-
-        return export_keras(drawing, path, weights)
-    if to == "onnx":
-        return export_onnx(drawing, path, weights)
-    return export_safetensors(drawing, path, weights)
+        return exchange.export_torch(drawing, path, weights, train=train)
+    if to == "safetensors":
+        return exchange.export_safetensors(drawing, path, weights)
+    ways = {"keras": exchange.export_keras, "onnx": exchange.export_onnx, "torch-export": exchange.export_program}
+    return ways[to](drawing, path, weights)
 
 
 def _weights(workspace: Path, run: str) -> Any:

@@ -82,8 +82,9 @@ def _preview(question: Question) -> Answer:
 def _export(question: Question) -> Answer:
     from pathlib import Path
 
-    from inkcap.cli.export import ENDINGS, FIGURES, carry_out
+    from inkcap.cli.export import carry_out
     from inkcap.drawing import from_text
+    from inkcap.exchange.forms import ENDINGS, FIGURES
 
     names = ("font", "width", "monochrome", "labels", "opened", "compact", "direction")
     looks = {name: question[name] for name in names} if question["to"] in FIGURES else None
@@ -93,6 +94,18 @@ def _export(question: Question) -> Answer:
         train=question["train"], looks=looks,
     )  # fmt: skip
     return {"files": [file.name for file in done.files], "told": done.told, "notes": list(done.notes)}
+
+
+def _import(question: Question) -> Answer:
+    from pathlib import Path
+
+    from inkcap.cli.importing import summary
+    from inkcap.exchange import import_onnx
+
+    # From bytes alone: nothing of the file can name others beside it.
+    imported = import_onnx(Path(question["model"]).read_bytes(), question["name"])
+    files = imported.save(Path(question["drawing"]))
+    return summary(imported, files)
 
 
 def _borrow(question: Question) -> Answer:
@@ -122,6 +135,7 @@ ANSWERS: dict[str, Callable[[Question], Answer]] = {
     "data": _data,
     "preview": _preview,
     "export": _export,
+    "import": _import,
     "borrow": _borrow,
     "inspect": _inspect,
 }

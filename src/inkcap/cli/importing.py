@@ -43,6 +43,8 @@ def import_model(
     live = file.endswith(".py")
     if not live and (input or weights):
         raise InkcapError("--input and --weights belong to file.py:Class; an ONNX file has both in it")
+    if model.endswith(".py"):
+        raise InkcapError(f"{model}: name the class or function behind it that makes the module, e.g. {model}:Net")
     if not live and not model.lower().endswith(".onnx"):
         raise InkcapError(f"{model}: this is neither a file .onnx nor file.py:Class; export the model as ONNX first")
     stem = name if live else Path(model).stem
@@ -107,8 +109,10 @@ def _module(file: Path, name: str) -> Any:
         spec.loader.exec_module(source)
         found: Any = getattr(source, name, None)
         made = found() if callable(found) and not isinstance(found, torch.nn.Module) else found
-    except Exception as error:
-        raise InkcapError(f"{file}:{name}: running it failed: {type(error).__name__}: {error}") from None
+    except (Exception, SystemExit) as error:
+        words = " ".join(str(error).split())[:300]
+        hint = "; write a function without arguments that makes it" if "required positional argument" in words else ""
+        raise InkcapError(f"{file}:{name}: running it failed: {type(error).__name__}: {words}{hint}") from None
     finally:
         sys.path.pop(0)
     if found is None:
@@ -123,43 +127,49 @@ def _load(module: Any, path: Path) -> None:
     from safetensors import SafetensorError
     from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
-    from inkcap.exchange.importing import read_pt
+    from inkcap.exchange.importing import ImportRefused, read_pt
 
     try:
         state = load_file(path) if path.suffix == ".safetensors" else read_pt(path)
         module.load_state_dict(state)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise InkcapError(f"{path}: these weights do not fit: {' '.join(str(error).split())[:300]}") from None
+    except ImportRefused as refusal:
+        words = str(refusal)
+        raise ImportRefused(words if words.startswith(str(path)) else f"{path}: {words}") from None
 
 
-def _tell(imported: Imported, files: tuple[Path, ...], as_json: bool) -> None:
+def summary(imported: Imported, files: tuple[Path, ...]) -> dict[str, Any]:
+    """Tell what came, how it was proven and what has no symbol, as plain values."""
     from inkcap.network import check
 
     report = check(imported.drawing)
+    return {
+        "files": [str(path) for path in files],
+        "capsules": report.capsule_count,
+        "connections": report.connection_count,
+        "parameters": report.parameters,
+        "multiply_adds": report.multiply_adds,
+        "inputs": imported.inputs,
+        "outputs": imported.outputs,
+        "difference": imported.difference,
+        "unproven": imported.unproven,
+        "missing": [
+            {"node": m.node, "operator": m.operator, "reason": m.reason, "capsule": m.capsule} for m in imported.missing
+        ],
+    }
+
+
+def _tell(imported: Imported, files: tuple[Path, ...], as_json: bool) -> None:
+    told = summary(imported, files)
     if as_json:
-        print_json(
-            {
-                "files": [str(path) for path in files],
-                "capsules": report.capsule_count,
-                "connections": report.connection_count,
-                "parameters": report.parameters,
-                "multiply_adds": report.multiply_adds,
-                "inputs": imported.inputs,
-                "outputs": imported.outputs,
-                "difference": imported.difference,
-                "unproven": imported.unproven,
-                "missing": [
-                    {"node": m.node, "operator": m.operator, "reason": m.reason, "capsule": m.capsule}
-                    for m in imported.missing
-                ],
-            }
-        )
+        print_json(told)
         return
     for entry in imported.missing:
         say(f"no symbol: {entry} (capsule {entry.capsule})")
     say(imported.proof())
-    what = f"{report.capsule_count} capsules, {report.connection_count} connections"
-    say(f"wrote {files[0]} ({what}, {number(report.parameters)} parameters)")
+    what = f"{told['capsules']} capsules, {told['connections']} connections"
+    say(f"wrote {files[0]} ({what}, {number(told['parameters'])} parameters)")
     for path in files[1:]:
         say(f"wrote {path}")
     say(f"next: inkcap check {files[0]}")

@@ -252,8 +252,9 @@ class Painter:
         if node.glyph:
             ink, wash = family(node.glyph.ink, node.glyph.wash, self._theme)
         group.attrib |= {"fill": wash, "stroke": ink, "stroke-width": "1.4" if node.shape != "disc" else "1.2"}
+        edge = {"stroke-dasharray": "4 3"} if node.glyph and node.glyph.broken else {}
         for body in _bodies(node.shape, self._direction):
-            Xml.SubElement(group, "circle" if "r" in body else "rect", body)
+            Xml.SubElement(group, "circle" if "r" in body else "rect", body | edge)
         if node.glyph:
             side = form_of(node.shape, self._direction).mark
             style = {"transform": f"scale({_n(side)})", "d": node.glyph.path}
@@ -288,7 +289,7 @@ def _bodies(shape: Shape, direction: Direction) -> list[dict[str, str]]:
 
 def _with_subscript(element: Xml.Element, name: str, size: float) -> None:
     # x1 is written as mathematics writes it.
-    parts = re.fullmatch(r"([A-Za-z])(\d+)", name)
+    parts = re.fullmatch(r"([A-Za-z])([0-9]+)", name)
     element.text = parts[1] if parts else name
     if parts:
         element.attrib |= {"font-style": "italic"}

@@ -14,6 +14,15 @@ PAGE = "#set page(width: {width:.3f}pt, height: {height:.3f}pt, margin: 0pt)\n" 
 )
 
 
+def known_fonts() -> list[str] | None:
+    """List the fonts of this machine; none where nothing is there that could tell."""
+    if importlib.util.find_spec("typst") is None:
+        return None
+    typst: Any = importlib.import_module("typst")
+    # A font without a file is typst's own, and known to nothing else.
+    return sorted({font.family for font in typst.Fonts().fonts() if font.path})
+
+
 def svg_to_pdf(svg: str, width: float | None = None) -> bytes:
     """Turn an SVG text into a PDF of one page, ``width`` points wide; otherwise three quarters of a point a unit."""
     if importlib.util.find_spec("typst") is None:

@@ -177,7 +177,12 @@ def _frames(nodes: Mapping[str, Node]) -> dict[str, tuple[str, ...]]:
         steps = id.split(".")[:-1]
         for i in range(1, len(steps) + 1):
             members.setdefault(".".join(steps[:i]), []).append(id)
-    rows = {path.rpartition(".")[0] for path in members if path.rpartition(".")[2].isdigit()}
+    copies: dict[str, list[str]] = {}
+    for id in (*members, *nodes):
+        row, _, step = id.rpartition(".")
+        copies.setdefault(row, []).append(step)
+    # Copies are numbered from 0 and have nothing beside them; anything else that is called by a number is no copy.
+    rows = {row for row, steps in copies.items() if set(steps) == set(map(str, range(len(steps)))) and len(steps) > 1}
     return {path: tuple(inside) for path, inside in members.items() if path not in rows}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 SANS = "Inter, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', 'Liberation Sans', 'Noto Sans', Arial, sans-serif"
 MONO = "'JetBrains Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
@@ -14,6 +15,7 @@ FIGURES, SIGNS = set("0123456789"), set("×−+=<>±∗")
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+@lru_cache(8192)
 def width_of(text: str, size: float, *, mono: bool = False, bold: bool = False) -> float:
     """Estimate the width of a text, rather too wide than too narrow."""
     if mono:

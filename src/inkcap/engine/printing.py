@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from inkcap.engine import matrix_capsules, vectors, windows
@@ -219,7 +221,7 @@ class _Printer:
                     name = self.identifiers.of(owner if is_output else f"{owner} total")
                 lines.append(f"        {name} = {printed.text}  # {show_shape(step.shape)}")
                 printed = Printed(name)
-            elif len(printed.text) > LONG_EXPRESSION and step.operation.name not in SUMS:
+            elif step.operation.name not in SUMS and is_deep(printed.text):
                 name = self.identifiers.fresh(f"{owner} part")
                 lines.append(f"        {name} = {printed.text}  # {print_sizes(step)}")
                 printed = Printed(name)
@@ -263,12 +265,13 @@ class _Printer:
 
 def print_functions(functions: Iterable[Callable[..., Any]]) -> list[str]:
     """Print functions of the engine as they stand there, with two blank lines after each."""
-    lines: list[str] = []
-    for function in functions:
-        source = inspect.getsource(function).rstrip()
-        # What is said to the type checker about torch is of no use to a reader.
-        lines += [*(line.partition("  # pyright:")[0] for line in source.split("\n")), "", ""]
-    return lines
+    return [line for function in functions for line in (*_lines_of(function), "", "")]
+
+
+@cache
+def _lines_of(function: Callable[..., Any]) -> list[str]:
+    # What is said to the type checker about torch is of no use to a reader.
+    return [line.partition("  # pyright:")[0] for line in inspect.getsource(function).rstrip().split("\n")]
 
 
 def called_functions(lowered: Lowered) -> dict[Callable[..., Any], None]:
@@ -283,9 +286,17 @@ def print_sizes(step: Step) -> str:
     return show_shape(step.shape) if len(step.shape) != 2 else "×".join(map(str, step.shape))
 
 
-LONG_EXPRESSION = 80
-"""An expression of more letters gets a line of its own, unless it is a sum, whose terms are read one by one."""
+DEEP_EXPRESSION = 3
+"""An expression of as many brackets but those of layers gets a line of its own, unless it is a sum, whose terms are
+read one by one; letters are not counted, so that what is printed does not depend on how things are called."""
 SUMS = frozenset({"add", "bias"})
+LAYER_CALL = re.compile(r"\bself\.\w+\(")
+
+
+def is_deep(text: str) -> bool:
+    """Tell whether an expression deserves a line of its own."""
+    return text.count("(") - len(LAYER_CALL.findall(text)) >= DEEP_EXPRESSION
+
 
 LONG_LIST = 1000
 """From so many numbers on a list is printed as one text: Python reads that at once, whatever its length."""

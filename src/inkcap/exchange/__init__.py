@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         ExportError,
         export_keras,
         export_onnx,
+        export_program,
         export_safetensors,
         export_torch,
     )
@@ -35,6 +36,7 @@ __getattr__ = later(
         "TorchFile": _TORCH_FILE,
         "export_keras": _EXPORTING,
         "export_onnx": _EXPORTING,
+        "export_program": _EXPORTING,
         "export_safetensors": _EXPORTING,
         "export_torch": _EXPORTING,
         "from_torch": _IMPORTING,
@@ -54,6 +56,7 @@ __all__ = [
     "TorchFile",
     "export_keras",
     "export_onnx",
+    "export_program",
     "export_safetensors",
     "export_torch",
     "from_torch",

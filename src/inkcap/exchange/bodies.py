@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +11,7 @@ from inkcap.engine.printing import (
     FORMS,
     NAMED,
     SUMS,
+    is_deep,
     print_layer,
     print_mask,
     print_numbers,
@@ -25,11 +25,6 @@ from inkcap.program import Identifiers
 
 AMBIGUOUS = ("l", "O", "I")
 """Names that look like numbers."""
-
-
-DEEP_EXPRESSION = 3
-"""An expression of as many brackets but those of layers gets a line of its own, however long its names are."""
-LAYER_CALL = re.compile(r"\bself\.\w+\(")
 
 
 @dataclass(frozen=True)
@@ -140,7 +135,7 @@ class BodyPrinter:
             name = self.locals.fresh(f"{local} entries")
         elif is_output or wanted:
             name = self.locals.of(local if is_output else f"{local} total")
-        elif kind not in SUMS and printed.text.count("(") - len(LAYER_CALL.findall(printed.text)) >= DEEP_EXPRESSION:
+        elif kind not in SUMS and is_deep(printed.text):
             name = self.locals.fresh(f"{local} part")
         if self.scopes.draws(step):
             self.body.drawn.append(step.target)

@@ -14,7 +14,7 @@ from inkcap.program import Identifiers, identifier
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 MOST_ARGUMENTS = 6
-"""Blocks that differ in more numbers are written out one by one."""
+"""Blocks that differ in more numbers, not counting those that a person named, are written out one by one."""
 SHAPES_SHOWN = 3
 
 Numbers = tuple[str, ...]
@@ -83,10 +83,11 @@ def skeleton_of(body: Body) -> object:
     return (tuple(body.arguments), declared, lines, _skeleton(body.result), body.outputs)
 
 
-def count_differences(bodies: Sequence[Body]) -> int:
-    """Tell in how many ways the numbers of blocks with equal skeletons differ."""
+def count_differences(bodies: Sequence[Body], values: Sequence[Mapping[str, object]]) -> int:
+    """Tell in how many ways the numbers of blocks with equal skeletons differ, apart from the group's arguments."""
     columns = zip(*(numbers_of(body) for body in bodies), strict=True)
-    return len({column for column in columns if len(set(column)) > 1})
+    known = _known_arguments(values)
+    return len({column for column in columns if len(set(column)) > 1 and _drawn_as(column, known) is None})
 
 
 def numbers_of(body: Body) -> Numbers:

@@ -12,15 +12,8 @@ from torch import Tensor, nn
 
 from inkcap.drawing import Drawing
 from inkcap.engine.build import build, initialise, load_weights, run_source
-from inkcap.exchange.proof import (
-    Proof,
-    as_tuple,
-    give_weights,
-    largest_difference,
-    prove_torch,
-    random_inputs,
-    stored_in,
-)
+from inkcap.exchange.proof import Proof, give_weights, largest_difference, prove_torch, stored_in
+from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile, print_torch
 from inkcap.structures import InkcapError
 from inkcap.structures.atomic import write_atomic
@@ -86,6 +79,18 @@ def export_onnx(drawing: Drawing, path: Path, weights: Weights | None = None) ->
     content = to_onnx(file, loaded(file, stored_in(ours)))
     # Once more with the weights that go out, so that the very file is proven.
     check_onnx(content, file, ours)
+    return Exported(_write({path: content}), proof)
+
+
+def export_program(drawing: Drawing, path: Path, weights: Weights | None = None) -> Exported:
+    """Write a drawing as a program of ``torch.export`` for any batch, with these weights or those of a start."""
+    from inkcap.exchange.program_file import check_program, prove_program, to_program
+
+    file = print_torch(drawing)
+    proof = prove_program(file)
+    ours = drawn_with(file, weights)
+    content = to_program(file, loaded(file, stored_in(ours)))
+    check_program(content, file, ours)
     return Exported(_write({path: content}), proof)
 
 

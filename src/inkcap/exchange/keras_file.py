@@ -53,16 +53,19 @@ class KerasFile:
 
 def print_keras(drawing: Drawing) -> KerasFile:
     """Print a drawing as Keras; what has no layer there is named."""
-    report = check(drawing)
-    lowered = lower(report.network)
-    printer = _Printer(lowered)
+    return print_checked(check(drawing))
+
+
+def print_checked(report: Report) -> KerasFile:
+    """Print a drawing that was checked already."""
+    printer = _Printer(lower(report.network))
     lines = printer.print()
     if printer.missing:
         told = "; ".join(_missing(printer.missing)[:TOLD])
         raise NoKeras(
             f"{report.drawing.name} was not written: Keras has no layer for {told}; '--to torch' takes any drawing"
         )
-    name = identifier(f"make_{drawing.name.lower()}")
+    name = identifier(f"make_{report.drawing.name.lower()}")
     source = ["import keras", "from keras import layers", "", "", f"def {name}() -> keras.Model:", *_about(report)]
     return KerasFile("\n".join([*source, *lines, ""]), name, printer.layers, report)
 

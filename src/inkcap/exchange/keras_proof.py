@@ -17,11 +17,12 @@ from torch import Tensor, nn
 
 from inkcap.engine.build import build
 from inkcap.exchange.keras_file import KerasFile, NoKeras
-from inkcap.exchange.proof import Proof, as_tuple, largest_difference, random_inputs, randomise, stored_in
+from inkcap.exchange.proof import Proof, largest_difference, stored_in
+from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
 from inkcap.program import Layer
 
 TOLERANCE = 1e-4
-"""How far Keras may be from torch, for numbers of size 1: another backend sums in another order."""
+"""How far Keras may be from torch, in relation to the largest number: another backend sums in another order."""
 
 
 def load_keras() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-WIDTH = 88
+WIDTH = 120
 FLUENT = 3
 """A chain of as many calls has a line for each."""
 
@@ -46,24 +46,29 @@ def _parted(indent: str, start: str, tree: ast.expr) -> list[str]:
         terms = _terms(tree)
         if len(terms) > 2 or not isinstance(tree.right, ast.Call):
             if isinstance(tree.op, ast.Mult) and len(_terms(tree.right)) > 1:
-                return [f"{indent}{start}{_text(tree.left)} * (", *_added(inner, _terms(tree.right)), f"{indent})"]
-            whole = f"{inner}{_text(tree)}"
-            lines = [whole] if len(whole) <= WIDTH or len(terms) == 1 else _added(inner, terms)
-            return [f"{indent}{start}(", *lines, f"{indent})"]
+                return [f"{indent}{start}{_text(tree.left)} * (", *_added(inner, tree.right), f"{indent})"]
+            return [f"{indent}{start}(", *_added(inner, tree), f"{indent})"]
         # Only the call at the end is opened.
         before = _text(tree)[: -len(_text(tree.right))]
-        return _last_opened(indent, f"{start}{before}", tree.right)
+        return _opened(indent, f"{start}{before}", tree.right, "")
     links = _links(tree)
     if len(links) >= FLUENT:
-        return [f"{indent}{start}(", *(f"{inner}{link}" for link in links), f"{indent})"]
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and isinstance(tree.func.value, ast.Call):
-        if len(indent) + len(start) + len(_text(tree.func)) < WIDTH:
-            return _last_opened(indent, start, tree)
-        rest = _text(tree)[len(_text(tree.func.value)) :]
-        return _opened(indent, start, tree.func.value, rest)
-    if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Call):
-        return _opened(indent, start, tree.value, _text(tree)[len(_text(tree.value)) :])
-    return _opened(indent, start, tree, "")
+        whole = f"{inner}{_text(tree)}"
+        lines = [whole] if len(whole) <= WIDTH else [f"{inner}{link}" for link in links]
+        return [f"{indent}{start}(", *lines, f"{indent})"]
+    if isinstance(tree, ast.Call) and len(indent) + len(start) + len(_text(tree.func)) < WIDTH:
+        return _opened(indent, start, tree, "")
+    first = _first_call(tree)
+    return _opened(indent, start, first, _text(tree)[len(_text(first)) :])
+
+
+def _first_call(tree: ast.expr) -> ast.expr:
+    """Give the first call of a chain of calls, attributes and parts."""
+    found, inside = tree, tree
+    while isinstance(inside, ast.Call | ast.Attribute | ast.Subscript):
+        found = inside if isinstance(inside, ast.Call) else found
+        inside = inside.func if isinstance(inside, ast.Call) else inside.value
+    return found
 
 
 def _links(tree: ast.expr) -> list[str]:
@@ -74,20 +79,24 @@ def _links(tree: ast.expr) -> list[str]:
     return [_text(tree)]
 
 
-def _last_opened(indent: str, before: str, call: ast.Call) -> list[str]:
-    inside = f"{indent}    {', '.join(_arguments(call))}"
-    if len(inside) > WIDTH:
-        return _opened(indent, before, call, "")
-    return [f"{indent}{before}{_text(call.func)}(", inside, f"{indent})"]
-
-
-def _added(indent: str, terms: list[str]) -> list[str]:
-    return [f"{indent}{terms[0]}", *(f"{indent}+ {term}" for term in terms[1:])]
+def _added(indent: str, tree: ast.expr, end: str = "") -> list[str]:
+    """Write a sum in one line, or with a line for each term, and those that are too long parted in turn."""
+    if len(indent) + len(_text(tree)) + len(end) <= WIDTH:
+        return [f"{indent}{_text(tree)}{end}"]
+    lines: list[str] = []
+    terms = _terms(tree)
+    for number, term in enumerate(terms):
+        sign, last = "+ " if number else "", end if number == len(terms) - 1 else ""
+        if len(indent) + len(sign) + len(_text(term)) + len(last) <= WIDTH:
+            lines.append(f"{indent}{sign}{_text(term)}{last}")
+        else:
+            first = _first_call(term)
+            lines += _opened(indent, sign, first, _text(term)[len(_text(first)) :] + last)
+    return lines
 
 
 def _opened(indent: str, start: str, tree: ast.expr, end: str) -> list[str]:
-    """Write a call, tuple or list with a line for each part."""
-    line = f"{indent}{start}{_text(tree)}{end}"
+    """Write a call, tuple or list with its parts in one line, or with a line for each."""
     if isinstance(tree, ast.Call) and (tree.args or tree.keywords):
         parts: list[tuple[str, ast.expr]] = [("", argument) for argument in tree.args]
         parts += [(f"{keyword.arg}=", keyword.value) for keyword in tree.keywords]
@@ -96,30 +105,26 @@ def _opened(indent: str, start: str, tree: ast.expr, end: str) -> list[str]:
         parts = [("", element) for element in tree.elts]
         opening, closing = ("(", ")") if isinstance(tree, ast.Tuple) else ("[", "]")
     else:
-        return [line]
-    lines = [f"{indent}{start}{opening}"]
+        return [f"{indent}{start}{_text(tree)}{end}"]
     inner = f"{indent}    "
-    for before, part in parts:
+    whole = inner + ", ".join(f"{before}{_text(part)}" for before, part in parts)
+    lines = [whole] if len(whole) <= WIDTH else []
+    for before, part in () if lines else parts:
         short = f"{inner}{before}{_text(part)},"
         if len(short) <= WIDTH:
             lines.append(short)
         elif not before and isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
-            lines += _added(inner, _terms(part))
-            lines[-1] += ","
+            lines += _added(inner, part, ",")
         else:
             lines += _opened(inner, before, part, ",")
-    return [*lines, f"{indent}{closing}{end}"]
+    return [f"{indent}{start}{opening}", *lines, f"{indent}{closing}{end}"]
 
 
-def _terms(tree: ast.expr) -> list[str]:
+def _terms(tree: ast.expr) -> list[ast.expr]:
     """Give the terms of a sum."""
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add):
-        return [*_terms(tree.left), _text(tree.right)]
-    return [_text(tree)]
-
-
-def _arguments(call: ast.Call) -> list[str]:
-    return [*map(_text, call.args), *(f"{keyword.arg}={_text(keyword.value)}" for keyword in call.keywords)]
+        return [*_terms(tree.left), tree.right]
+    return [tree]
 
 
 def _text(tree: ast.expr) -> str:

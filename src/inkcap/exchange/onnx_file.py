@@ -15,13 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.engine.build import build, run_source
-from inkcap.exchange.proof import Proof, as_tuple, give_weights, largest_difference, random_inputs, randomise, stored_in
+from inkcap.exchange.bins import shares_of_bins
+from inkcap.exchange.proof import Proof, give_weights, largest_difference, stored_in
+from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.program import Identifiers
 from inkcap.structures import InkcapError
 
 TOLERANCE = 1e-4
-"""How far onnxruntime may be from torch, for numbers of size 1: it sums in another order."""
+"""How far onnxruntime may be from torch, in relation to the largest number: it sums in another order."""
 NEEDED = ("onnx", "onnxruntime", "onnxscript")
 EXAMPLES = 2
 """Samples of the example that is traced: torch takes 1 for a size that never changes."""
@@ -54,7 +56,8 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
     """Give a module of a printed file as an ONNX file."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise OnnxError(f"{', '.join(missing)} is not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
+        are = "is" if len(missing) == 1 else "are"
+        raise OnnxError(f"{', '.join(missing)} {are} not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
     network = file.report.network
     examples = random_inputs(network, 0, EXAMPLES)
     batch = torch.export.Dim("batch")
@@ -63,7 +66,7 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
     # An output that is an input, or is given twice, still needs a name of its own.
     outputs = [identifiers.fresh(id) for id in network.outputs]
     try:
-        with _quietly():
+        with quietly():
             program: Any = torch.onnx.export(
                 module.eval(),
                 examples,
@@ -78,12 +81,9 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
             _tidy(program.model)
             return program.model_proto.SerializeToString()
     except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        told = (str(cause).strip() or type(cause).__name__).split("\n")[0][:200]
         raise OnnxError(
-            f"{network.name} was not written: torch cannot turn it into ONNX ({told}); '--to torch' takes any drawing"
+            f"{network.name} was not written: torch cannot turn it into ONNX ({first_line_of(error)}); "
+            "'--to torch' takes any drawing"
         ) from None
 
 
@@ -115,7 +115,20 @@ def _translations() -> dict[Any, Any]:
     def hypot(x: Any, y: Any) -> Any:
         return operations.Sqrt(operations.Add(operations.Mul(x, x), operations.Mul(y, y)))
 
-    return {torch.ops.aten.hypot.default: hypot}
+    def means_of_bins(x: Any, output_size: Any) -> Any:
+        # Left to itself torch writes gathers and masks where bins overlap, which nobody would recognise.
+        counts, sizes = [int(count) for count in output_size], [int(size) for size in x.shape[2:]]
+        if counts == [1, 1]:
+            return operations.ReduceMean(x, operations.Constant(value_ints=[2, 3]), keepdims=1)
+        if not any(size % count for size, count in zip(sizes, counts, strict=True)):
+            window = [size // count for size, count in zip(sizes, counts, strict=True)]
+            return operations.AveragePool(x, kernel_shape=window, strides=window)
+        rows, columns = (shares_of_bins(size, count) for size, count in zip(sizes, counts, strict=True))
+        down: Any = operations.Constant(value=_optional("onnx.numpy_helper").from_array(rows))
+        across: Any = operations.Constant(value=_optional("onnx.numpy_helper").from_array(columns.T.copy()))
+        return operations.MatMul(operations.MatMul(down, x), across)
+
+    return {torch.ops.aten.hypot.default: hypot, torch.ops.aten.adaptive_avg_pool2d.default: means_of_bins}
 
 
 def _tidy(model: Any) -> None:
@@ -140,8 +153,15 @@ def _kept_inputs(names: list[str], file: TorchFile) -> dict[str, int]:
     return {name: places[name] for name in names}
 
 
+def first_line_of(error: BaseException) -> str:
+    """Say in one line what was behind an error."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:200]
+
+
 @contextmanager
-def _quietly() -> Generator[None]:
+def quietly() -> Generator[None]:
     """Keep what the exporter says about itself away from a person."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.engine.build import build, named_states, named_weights, run_source
+from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
 from inkcap.exchange.torch_file import TorchFile
-from inkcap.network import Network, structure_of
-from inkcap.structures import FLOATING, InkcapError
+from inkcap.structures import InkcapError
 
 TOLERANCE = 1e-5
-"""How far an exported form may be from the drawing, for numbers of size 1 in float32."""
-BATCH = 3
-"""Samples of a proof: one would hide what mixes samples, and a batch norm needs more than one."""
+"""How far an exported form may be from the drawing, in relation to the largest number, in float32."""
+SMALLEST = 1e-3
+"""The largest number counts as no less than this, so that what is zero but for rounding passes."""
 
 
 class NotProven(InkcapError):
@@ -25,7 +25,7 @@ class NotProven(InkcapError):
 
 @dataclass(frozen=True)
 class Proof:
-    """The largest differences between an exported form and the drawing, for numbers of size 1."""
+    """The largest differences between an exported form and the drawing, in relation to the largest number."""
 
     outputs: float
     gradients: float | None = None
@@ -74,7 +74,7 @@ def largest_difference(
         if not mine.numel():
             continue
         wide, another = (t.detach().to(torch.complex128 if t.is_complex() else torch.float64) for t in (mine, other))
-        scale = max(1.0, float(wide.abs().max()))
+        scale = max(SMALLEST, float(wide.abs().max()))
         difference = float((wide - another).abs().max()) / scale
         if not difference <= tolerance:
             raise _unproven(what, difference, tolerance)
@@ -87,34 +87,6 @@ def _unproven(what: str, difference: float, tolerance: float) -> NotProven:
         f"the export was not written: {what} differ from the drawing's by {difference:.3g}, {tolerance:.3g} is "
         "allowed; this is a fault of Inkcap, please report it with the drawing"
     )
-
-
-def randomise(module: nn.Module, network: Network, seed: int) -> None:
-    """Give a built module random weights and running statistics."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, weight in named_weights(module).items():
-            spread = max(network.weights[name].fan_in, 1) ** 0.5
-            weight.copy_(torch.randn(weight.shape, generator=generator) / spread)
-        for name, state in named_states(module).items():
-            noise = torch.rand(state.shape, generator=generator)
-            # Variances lie around 1 and means around 0, neither of them on it.
-            state.copy_(noise - 0.5 if network.states[name].initialiser == "zeros" else noise + 0.5)
-
-
-def random_inputs(network: Network, seed: int, batch: int = BATCH) -> tuple[Tensor, ...]:
-    """Draw samples for every input."""
-    generator = torch.Generator().manual_seed(seed + 1)
-    found: list[Tensor] = []
-    for id in network.inputs:
-        structure = structure_of(network.capsules[id])
-        shape = (batch, *structure.sizes)
-        if structure.dtype in FLOATING:
-            drawn = torch.randn(shape, generator=generator)
-        else:
-            drawn = torch.randint(0, 2, shape, generator=generator)
-        found.append(drawn.to(getattr(torch, structure.dtype)))
-    return tuple(found)
 
 
 def stored_in(module: nn.Module) -> dict[str, Tensor]:
@@ -137,11 +109,6 @@ def give_weights(module: nn.Module, names: Mapping[str, str], weights: Mapping[s
     with torch.no_grad():
         for name, value in weights.items():
             own[names[name]].copy_(value)
-
-
-def as_tuple(made: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Give outputs as a tuple, also where there is one."""
-    return made if isinstance(made, tuple) else (made,)
 
 
 def _apart(pairs: Iterable[tuple[Tensor, Tensor]]) -> tuple[list[Tensor], list[Tensor]]:

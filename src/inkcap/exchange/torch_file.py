@@ -35,7 +35,12 @@ class TorchFile:
 
 def print_torch(drawing: Drawing, *, train: bool = False) -> TorchFile:
     """Print a drawing as a file; ``train`` adds a plain loop that trains it."""
-    report = check(drawing)
+    return print_checked(check(drawing), train=train)
+
+
+def print_checked(report: Report, *, train: bool = False) -> TorchFile:
+    """Print a drawing that was checked already."""
+    drawing = report.drawn or report.drawing
     lowered = lower(report.network)
     instances = find_instances(drawing)
     functions = called_functions(lowered)
@@ -95,7 +100,8 @@ class _Classes:
             kinds.setdefault((group, skeleton_of(body)), []).append(path)
         found: list[list[str]] = []
         for paths in kinds.values():
-            if count_differences([bodies[path] for path in paths]) <= MOST_ARGUMENTS:
+            values = [self.scopes.instances.by_path[path].values for path in paths]
+            if count_differences([bodies[path] for path in paths], values) <= MOST_ARGUMENTS:
                 found.append(paths)
                 continue
             apart: dict[object, list[str]] = {}

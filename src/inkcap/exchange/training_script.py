@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inkcap.exchange.layout import WIDTH
 from inkcap.network import Network, structure_of
 from inkcap.program import Identifiers, identifier
 
@@ -10,13 +11,16 @@ LOSSES = {
     "sigmoid": "F.binary_cross_entropy({y}, {target})",
 }
 """The loss of an output by its symbol; any other is compared by squares."""
+USED = ("model", "samples", "optimizer", "total", "loss", "epoch", "epochs", "batch", "batch_size", "rate",
+        "DataLoader", "TensorDataset")  # fmt: skip
+"""Names that the loop uses itself."""
 TARGETS = {"softmax": "numbers of classes", "sigmoid": "numbers from 0 to 1"}
 
 
 def training_lines(network: Network, name: str) -> list[str]:
     """Print a function that trains, and what runs it with a module of this class."""
     identifiers = Identifiers()
-    for word in ("model", "samples", "optimizer", "total", "loss", "epoch", "epochs", "batch", "batch_size", "rate"):
+    for word in USED:
         identifiers.fresh(word)
     inputs = [identifiers.fresh(id) for id in network.inputs]
     outputs = [identifiers.fresh(id) for id in network.outputs]
@@ -71,6 +75,6 @@ def _kind(network: Network, id: str) -> str:
 
 def _line(indent: str, names: str, value: str) -> list[str]:
     line = f"{indent}{names} = {value}"
-    if len(line) <= 88:
+    if len(line) <= WIDTH:
         return [line]
     return [f"{indent}(", *(f"{indent}    {name}," for name in names.split(", ")), f"{indent}) = {value}"]

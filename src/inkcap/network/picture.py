@@ -12,9 +12,11 @@ from inkcap.drawing.glyphs import Theme
 from inkcap.drawing.layout import Direction
 from inkcap.drawing.picture import Panel, Sheet, compose, draw_svg, layout_of
 from inkcap.drawing.picture_files import POINTS, can_carry, picture_file
+from inkcap.drawing.picture_pdf import known_fonts
 from inkcap.drawing.picture_scene import TITLE_SIZE, PictureError, Shown, scene_of_drawing
 from inkcap.network.report import Report
 from inkcap.structures import show_shape
+from inkcap.symbols import suggest
 
 Form = Literal["svg", "pdf", "png", "tikz"]
 ENDINGS: dict[Form, str] = {"svg": ".svg", "pdf": ".pdf", "png": ".png", "tikz": ".tex"}
@@ -48,12 +50,21 @@ class Style:
             )
         if self.font and form == "tikz":
             raise PictureError("TikZ takes the fonts of the document that it stands in: leave the font out")
+        if self.font and form in ("pdf", "png"):
+            _check_font(self.font)
         if self.millimetres is not None and not NARROWEST <= self.millimetres <= BROADEST:
             raise PictureError(
                 f"a figure is from {NARROWEST:.0f} to {BROADEST:.0f} mm wide, not {self.millimetres:g} mm"
             )
         if self.opened and self.compact:
             raise PictureError("a figure is opened or compact, not both")
+
+
+def _check_font(font: str) -> None:
+    """Refuse a font that would be replaced by another without a word; an SVG leaves that to whoever opens it."""
+    fonts = known_fonts()
+    if fonts and font.lower() not in map(str.lower, fonts):
+        raise PictureError(f"this machine has no font {font!r}; {suggest(font, fonts)}")
 
 
 @dataclass(frozen=True)

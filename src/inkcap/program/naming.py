@@ -20,7 +20,9 @@ MODULE_NAMES = frozenset(
 )
 """What a torch module already calls its own; a layer of that name would break it."""
 
-RESERVED = frozenset({"self", "torch", "nn", "F", *keyword.kwlist, *keyword.softkwlist, *dir(builtins), *MODULE_NAMES})
+RESERVED = frozenset(
+    {"self", "torch", "nn", "F", "Tensor", *keyword.kwlist, *keyword.softkwlist, *dir(builtins), *MODULE_NAMES}
+)
 
 
 class Identifiers:

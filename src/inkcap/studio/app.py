@@ -21,7 +21,7 @@ from inkcap.studio.hub import Hub, NotThere
 from inkcap.studio.messages import message_schemas
 from inkcap.studio.page import how_to_build, how_to_come_in
 from inkcap.studio.policy import require_policies
-from inkcap.studio.routes import drawings, exports, history, insight, neurons, runs, sweeps, theory, workspace
+from inkcap.studio.routes import drawings, exports, history, imports, insight, neurons, runs, sweeps, theory, workspace
 from inkcap.studio.tabs import serve_tab
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
@@ -70,7 +70,7 @@ def create_app(workspace_folder: Path, port: int, token: str | None = None) -> S
         raise InkcapError(f"The workspace {folder} is not a folder: make it first, or name another.")
     access = Access(token or stored_token(folder), port)
     app = Studio(Hub(folder), port, access)
-    for module in (workspace, drawings, exports, neurons, history, theory, runs, sweeps, insight):
+    for module in (workspace, drawings, exports, imports, neurons, history, theory, runs, sweeps, insight):
         # One by one into the table, where the policies see them; an included router would hide its routes.
         app.router.routes.extend(module.router.routes)
     _add_pages(app, access)

@@ -16,6 +16,7 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.carrying import Changes
 from inkcap.studio.exports import Exports
 from inkcap.studio.helper import Helper
+from inkcap.studio.imports import Imports
 from inkcap.studio.known import Zoo
 from inkcap.studio.live import Live
 from inkcap.studio.run_list import RunList
@@ -52,6 +53,7 @@ class Hub:
         self.earlier.look()
         self.helper = Helper()
         self.exports = Exports(self.store.folder)
+        self.imports = Imports(self.store.folder)
         self.inspector = Helper()
         """Looks into runs, so that code and previews never wait for it."""
         self.data_sets: list[dict[str, Any]] | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from inkcap.exchange.importing.limits import FILE_BYTES
 from inkcap.structures.errors import InkcapError
 
 READ = frozenset({"GET", "HEAD"})
@@ -63,7 +64,11 @@ POLICIES = (
     Policy(f"{DRAWING}/file"),
     Policy(f"{DRAWING}/code"),
     Policy(f"{DRAWING}/export", WRITE),
+    Policy(f"{DRAWING}/figure.svg"),
+    Policy("/api/exports/forms"),
     Policy("/api/exports/{token}/{name}"),
+    Policy("/api/imports", WRITE, limit=FILE_BYTES, binary=True),
+    Policy(f"{DRAWING}/weights"),
     Policy(f"{DRAWING}/report"),
     Policy(f"{DRAWING}/layout"),
     Policy(f"{DRAWING}/neurons"),

@@ -42,6 +42,8 @@ class Glyph(TypedDict):
     ink: str
     wash: str
     filled: bool
+    broken: NotRequired[bool]
+    """Whether the outline around it is broken, as that of something unfinished."""
 
 
 class Port(TypedDict):

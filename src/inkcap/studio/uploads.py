@@ -53,14 +53,15 @@ async def receive(workspace: Path, name: str, folder: str, body: AsyncIterator[b
         raise UploadError(f"{path.relative_to(workspace)}: there is a file already; choose another name")
     temporary = target / f".{secrets.token_hex(6)}.part"
     try:
-        size = await _write(temporary, body)
+        size = await write_stream(temporary, body)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
     return path.relative_to(workspace).as_posix(), size
 
 
-async def _write(path: Path, body: AsyncIterator[bytes]) -> int:
+async def write_stream(path: Path, body: AsyncIterator[bytes]) -> int:
+    """Write a new file as it streams in, as long as the disk has room; give its size."""
     size = 0
     with open(path, "xb") as file:
         async for piece in body:

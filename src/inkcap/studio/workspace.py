@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from inkcap.drawing import SUFFIX
+from inkcap.exchange.importing.limits import WEIGHTS
 
 MOST_DRAWINGS = 500
 PASSED_BY = frozenset({"runs", "node_modules"})
@@ -42,9 +43,23 @@ def safe_stem(name: str) -> str:
 
 
 def free_path(workspace: Path, stem: str) -> str:
-    """Give a file name in the workspace that nothing has yet, whatever the case of its letters."""
+    """Give a file name in the workspace that nothing has yet, whatever the case of its letters.
+
+    No weights lie beside it either: they would be taken for its own.
+    """
     taken = {name.lower() for name in os.listdir(workspace)}
-    name, number = f"{stem}{SUFFIX}", 2
-    while name.lower() in taken:
-        name, number = f"{stem}-{number}{SUFFIX}", number + 1
-    return name
+    free, number = stem, 2
+    while not taken.isdisjoint((f"{free}{SUFFIX}".lower(), f"{free}{WEIGHTS}".lower())):
+        free, number = f"{stem}-{number}", number + 1
+    return f"{free}{SUFFIX}"
+
+
+def beside(path: Path) -> Path:
+    """Give the place of the weights that belong to a drawing file, whether they are there or not."""
+    return path.with_name(path.name.removesuffix(SUFFIX) + WEIGHTS)
+
+
+def weights_of(workspace: Path, drawing: str) -> str | None:
+    """Name the file of weights that lies beside a drawing of the workspace; a link is none."""
+    path = beside(workspace / drawing)
+    return path.relative_to(workspace).as_posix() if path.is_file() and not path.is_symlink() else None

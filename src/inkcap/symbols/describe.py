@@ -60,7 +60,8 @@ def describe(symbol: Symbol) -> dict[str, Any]:
 
 
 def _glyph(glyph: Glyph) -> dict[str, Any]:
-    return {"path": glyph.path, "ink": glyph.ink, "wash": glyph.wash, "filled": glyph.filled}
+    own = {"path": glyph.path, "ink": glyph.ink, "wash": glyph.wash, "filled": glyph.filled}
+    return own | {"broken": True} if glyph.broken else own
 
 
 def _all_attributes(symbol: CapsuleSymbol) -> list[Attribute]:

@@ -35,7 +35,9 @@ OPAQUE = CapsuleSymbol(
     titled=lambda attributes: str(attributes.get("operator") or "opaque"),
     family="opaque",
     ranks=(1,),
-    glyph=Glyph("M-.14 -.12C-.14 -.32 .16 -.32 .16 -.12C.16 .02 0 0 0 .14M0 .28V.28", "#5f6676", "#e4e4e4"),
+    glyph=Glyph(
+        "M-.14 -.12C-.14 -.32 .16 -.32 .16 -.12C.16 .02 0 0 0 .14M0 .28V.28", "#5f6676", "#f3f3f1", broken=True
+    ),
     formula="not known here",
     forward=opaque,
     ports=(Port(MAIN_PORT, "All that enters the operator, each as a vector, one behind another.", "gathers"),),

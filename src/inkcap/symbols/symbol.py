@@ -29,6 +29,8 @@ class Glyph:
     ink: str
     wash: str
     filled: bool = False
+    broken: bool = False
+    """Whether the outline around the mark is broken, as that of something unfinished."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ import type {
   DataPreview,
   DataSet,
   DrawingFile,
+  ExportForm,
   ExportMade,
   ExportRequest,
   HistoryRow,
+  ImportMade,
   Layout,
   Mathematics,
   MemoryNeeds,
@@ -31,7 +33,25 @@ export class Refused extends Error {
   }
 }
 
-export async function request<T>(path: string, body?: unknown, type = "application/json"): Promise<T> {
+const SILENT = "The studio's server does not answer: is it still running in its terminal?";
+
+async function ask(path: string, init: RequestInit): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(`/api${path}`, init);
+  } catch {
+    throw new Refused(0, SILENT);
+  }
+  if (!answer.ok) throw new Refused(answer.status, await reason(answer));
+  return answer;
+}
+
+export async function request<T>(
+  path: string,
+  body?: unknown,
+  type = "application/json",
+  signal: AbortSignal | null = null,
+): Promise<T> {
   const init: RequestInit =
     body === undefined
       ? {}
@@ -40,14 +60,28 @@ export async function request<T>(path: string, body?: unknown, type = "applicati
           headers: { "Content-Type": type },
           body: body instanceof Blob ? body : JSON.stringify(body),
         };
-  let answer: Response;
-  try {
-    answer = await fetch(`/api${path}`, init);
-  } catch {
-    throw new Refused(0, "The studio's server does not answer: is it still running in its terminal?");
-  }
-  if (!answer.ok) throw new Refused(answer.status, await reason(answer));
-  return (await answer.json()) as T;
+  return (await (await ask(path, { ...init, signal })).json()) as T;
+}
+
+/** Send a file, and tell which share of it has gone; nothing comes of it once it is stopped. */
+function send<T>(path: string, file: Blob, sent: (share: number) => void, stop: AbortSignal): Promise<T | null> {
+  return new Promise((done, failed) => {
+    const sending = new XMLHttpRequest();
+    sending.open("POST", `/api${path}`);
+    sending.setRequestHeader("Content-Type", "application/octet-stream");
+    sending.upload.onprogress = ({ loaded, total }) => sent(loaded / Math.max(1, total));
+    sending.upload.onload = () => sent(1);
+    sending.onerror = () => failed(new Refused(0, SILENT));
+    sending.onabort = () => done(null);
+    sending.onload = async () => {
+      const { status, statusText } = sending;
+      const answer = new Response(sending.responseText, { status, statusText });
+      if (answer.ok) done((await answer.json()) as T);
+      else failed(new Refused(status, await reason(answer)));
+    };
+    stop.onabort = () => sending.abort();
+    sending.send(file);
+  });
 }
 
 async function reason(answer: Response): Promise<string> {
@@ -76,7 +110,15 @@ export const api = {
   remove: (id: string) => request<{ undo: string }>(`${of(id)}/delete`, {}),
   undelete: (undo: string) => request<unknown>("/undelete", { undo }),
   layout: (id: string, group = "") => request<Layout>(`${of(id)}/layout?group=${encodeURIComponent(group)}`),
-  export: (id: string, asked: ExportRequest) => request<ExportMade>(`${of(id)}/export`, asked),
+  export: (id: string, asked: ExportRequest, stop: AbortSignal) =>
+    request<ExportMade>(`${of(id)}/export`, asked, "application/json", stop),
+  /** A figure as it would be exported, as a picture of this page. */
+  figure: async (id: string, looks: string, stop: AbortSignal) =>
+    URL.createObjectURL(await (await ask(`${of(id)}/figure.svg?${looks}`, { signal: stop })).blob()),
+  forms: () => request<ExportForm[]>("/exports/forms"),
+  bring: (name: string, file: Blob, sent: (share: number) => void, stop: AbortSignal) =>
+    send<ImportMade>(`/imports?name=${encodeURIComponent(name)}`, file, sent, stop),
+  weights: (id: string) => request<{ file: string | null }>(`${of(id)}/weights`),
   code: (id: string) => request<{ source: string }>(`${of(id)}/code`),
   history: (id: string) => request<HistoryRow[]>(`${of(id)}/history`),
   at: (id: string, seq: number) => request<{ document: DrawingFile }>(`${of(id)}/at/${seq}`),

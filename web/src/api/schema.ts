@@ -279,9 +279,29 @@ export interface paths {
         put?: never;
         /**
          * Export
-         * @description Export a drawing in one of the forms; what cannot be proven is refused.
+         * @description Export a drawing in one of the forms; what cannot be proven is refused, and whoever goes away gives it up.
          */
         post: operations["export_api_drawings__id__export_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/drawings/{id}/figure.svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview
+         * @description Draw a figure as it would be exported, to be looked at.
+         */
+        get: operations["preview_api_drawings__id__figure_svg_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -648,6 +668,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/drawings/{id}/weights": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Weights
+         * @description Name the file of weights that lies beside a drawing: a training can start from them, an export take them.
+         */
+        get: operations["show_weights_api_drawings__id__weights_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/enumeration": {
         parameters: {
             query?: never;
@@ -660,6 +700,26 @@ export interface paths {
          * @description Count the networks with n inputs and m neurons, and draw some of them.
          */
         get: operations["enumerate_networks_api_enumeration_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/exports/forms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Forms
+         * @description List the forms in which a drawing goes out.
+         */
+        get: operations["list_forms_api_exports_forms_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -682,6 +742,26 @@ export interface paths {
         get: operations["fetch_api_exports__token___name__get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import Model
+         * @description Make a drawing of an ONNX file, with its weights beside it; whoever goes away meanwhile gives it up.
+         */
+        post: operations["import_model_api_imports_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1952,6 +2032,14 @@ export interface components {
             id: string;
         };
         /**
+         * DrawingWeights
+         * @description The file of weights that lies beside a drawing, by its name in the workspace, where there is one.
+         */
+        DrawingWeights: {
+            /** File */
+            file: string | null;
+        };
+        /**
          * Drawn
          * @description The curves of a run among others.
          */
@@ -2076,6 +2164,20 @@ export interface components {
             part: "training" | "validation" | "test";
         };
         /**
+         * ExportForm
+         * @description A form in which a drawing goes out: its name, the end of its file, its title, and whether it is a figure.
+         */
+        ExportForm: {
+            /** Ending */
+            ending: string;
+            /** Figure */
+            figure: boolean;
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * ExportMade
          * @description An export that was made: where its files are fetched, how it was proven, what a person should know.
          */
@@ -2091,7 +2193,7 @@ export interface components {
         };
         /**
          * ExportRequest
-         * @description An export: the form, a run whose weights go along, and for figures how they look.
+         * @description An export: the form, a run or the drawing's own file of weights, and for figures how they look.
          */
         ExportRequest: {
             /**
@@ -2127,11 +2229,8 @@ export interface components {
             opened: boolean;
             /** Run */
             run?: string | null;
-            /**
-             * To
-             * @enum {string}
-             */
-            to: "svg" | "png" | "pdf" | "tikz" | "torch" | "keras" | "onnx" | "safetensors";
+            /** To */
+            to: string;
             /**
              * Train
              * @default false
@@ -2208,6 +2307,8 @@ export interface components {
          * @description The sign of a capsule, as a path in a field of 32 by 32, with its colours.
          */
         Glyph: {
+            /** Broken */
+            broken?: boolean;
             /** Filled */
             filled: boolean;
             /** Ink */
@@ -2296,6 +2397,30 @@ export interface components {
             counts: number[];
             /** Edges */
             edges: number[];
+        };
+        /**
+         * ImportMade
+         * @description A model that became a drawing: what came, how far it is from the model, and what has no symbol.
+         */
+        ImportMade: {
+            /** Capsules */
+            capsules: number;
+            /** Connections */
+            connections: number;
+            /** Difference */
+            difference: number | null;
+            /** Id */
+            id: string;
+            /** Missing */
+            missing: components["schemas"]["WithoutSymbol"][];
+            /** Name */
+            name: string;
+            /** Parameters */
+            parameters: number;
+            /** Unproven */
+            unproven: string;
+            /** Weights */
+            weights: string | null;
         };
         Json: boolean | number | string | unknown[] | {
             [key: string]: unknown;
@@ -3815,6 +3940,20 @@ export interface components {
             shape: number[];
         };
         /**
+         * WithoutSymbol
+         * @description An operator of an imported model that has no symbol: the node, why, and the opaque capsule that stands for it.
+         */
+        WithoutSymbol: {
+            /** Capsule */
+            capsule: string;
+            /** Node */
+            node: string;
+            /** Operator */
+            operator: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
          * Workspace
          * @description The drawings of the workspace; ``more`` when there are more than were looked at.
          */
@@ -4341,6 +4480,43 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExportMade"];
                 };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    preview_api_drawings__id__figure_svg_get: {
+        parameters: {
+            query?: {
+                font?: string;
+                width?: string;
+                monochrome?: boolean;
+                labels?: boolean;
+                opened?: boolean;
+                compact?: boolean;
+                direction?: "right" | "down";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Validation Error */
             422: {
@@ -4958,6 +5134,37 @@ export interface operations {
             };
         };
     };
+    show_weights_api_drawings__id__weights_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrawingWeights"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     enumerate_networks_api_enumeration_get: {
         parameters: {
             query: {
@@ -4994,6 +5201,26 @@ export interface operations {
             };
         };
     };
+    list_forms_api_exports_forms_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportForm"][];
+                };
+            };
+        };
+    };
     fetch_api_exports__token___name__get: {
         parameters: {
             query?: never;
@@ -5012,6 +5239,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    import_model_api_imports_post: {
+        parameters: {
+            query: {
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportMade"];
+                };
             };
             /** @description Validation Error */
             422: {

@@ -36,6 +36,8 @@ export type Edit = Schemas["Edit"];
 /** The drawing file as it is written. */
 export type DrawingFile = Schemas["DrawingFile"];
 export type ExportRequest = Partial<Schemas["ExportRequest"]> & Pick<Schemas["ExportRequest"], "to">;
+export type ExportForm = Schemas["ExportForm"];
+export type ImportMade = Schemas["ImportMade"];
 export type ExportMade = Schemas["ExportMade"];
 
 export interface Records {

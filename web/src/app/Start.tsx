@@ -1,6 +1,7 @@
 import { type DragEvent, type SyntheticEvent, useCallback, useEffect, useState } from "react";
 import { api, link } from "../api/client";
 import type { Listed, Workspace, ZooEntry } from "../api/types";
+import { OpenFile } from "../exchange/OpenFile";
 import { grouped, shortNumber } from "../model/findings";
 import { RenameDialog } from "../panels/FileMenu";
 import { Logo } from "../panels/Logo";
@@ -226,6 +227,7 @@ export function Start() {
         <section aria-label={word.recent}>
           <div className="section-head">
             <h2>{word.recent}</h2>
+            <OpenFile />
           </div>
           {workspace && !sorted.length && <p className="soft">{word.noDrawings}</p>}
           <div className="tiles">

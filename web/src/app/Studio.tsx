@@ -2,6 +2,7 @@ import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { lazy, Suspense, useEffect } from "react";
 import { Canvas } from "../canvas/Canvas";
+import { Brought } from "../exchange/Brought";
 import { forgetInsight, useInsight } from "../insight/mode";
 import "../insight/insight.css";
 import "../insight/values.css";
@@ -154,6 +155,7 @@ export function Studio({ id }: { id: string }) {
           </Suspense>
         )}
         {mode !== "compare" && <Canvas />}
+        {!mode && <Brought id={id} />}
         {mode !== "compare" && <Inspector />}
         <Suspense fallback={null}>
           {mode === "compare" && <Compare id={id} />}

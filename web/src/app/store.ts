@@ -1,7 +1,7 @@
 /** What the page shows: the mirror's drawing, the server's report, and the state of the hands and panels. */
 
 import { create } from "zustand";
-import type { Attributes, Catalogue, Edit, Layout, Point, Report } from "../api/types";
+import type { Attributes, Catalogue, Edit, ImportMade, Layout, Point, Report } from "../api/types";
 import type { Theme } from "../glyphs/forms";
 import { type Drawing, EMPTY, inside, vertices } from "../model/drawing";
 import type { Status } from "../model/live";
@@ -22,6 +22,14 @@ export interface Notice {
   text: string;
   bad: boolean;
   action?: { label: string; run: () => void };
+}
+
+/** A model on its way into the workspace. */
+export interface Bringing {
+  file: string;
+  /** How much of it was sent; then it is read. */
+  sent: number;
+  stop: () => void;
 }
 
 /** A run whose recipe the dock is to begin with. */
@@ -57,6 +65,9 @@ export interface StudioState {
   dialog: "keys" | "history" | "code" | "rename" | "export" | null;
   dock: boolean;
   notice: Notice | null;
+  bringing: Bringing | null;
+  /** What became of the model that was imported last, for its drawing to tell. */
+  brought: { file: string; made: ImportMade } | null;
   outside: Edit | null;
   canUndo: string | null;
   canRedo: string | null;
@@ -98,6 +109,8 @@ export const useStudio = create<StudioState>(() => ({
   dialog: null,
   dock: stored("inkcap-dock") === "open",
   notice: null,
+  bringing: null,
+  brought: null,
   outside: null,
   canUndo: null,
   canRedo: null,

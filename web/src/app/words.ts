@@ -1,5 +1,6 @@
 /** Words of the studio in English and Chinese; a key that is missing in one language is a type error. */
 
+import { exchangeChinese, exchangeEnglish } from "../exchange/words";
 import { insightChinese, insightEnglish } from "../insight/words";
 import { runsChinese, runsEnglish } from "../runs/words";
 import { sweepsChinese, sweepsEnglish } from "../sweeps/words";
@@ -8,6 +9,7 @@ import { theoryChinese, theoryEnglish } from "../theory/words";
 const english = {
   ...theoryEnglish,
   ...runsEnglish,
+  ...exchangeEnglish,
   ...insightEnglish,
   ...sweepsEnglish,
   newDrawing: "New drawing",
@@ -18,7 +20,7 @@ const english = {
   searchZoo: "Search the zoo: LeNet, ResNet, CapsNet …",
   recent: "Drawings in this folder",
   noDrawings:
-    "Nothing is drawn here yet. Start with an empty sheet, take a network from the zoo, or drop a drawing file on this page.",
+    "Nothing is drawn here yet. Start with an empty sheet, take a network from the zoo, or drop a drawing or an ONNX model on this page.",
   noZoo: "The zoo has nothing by this name.",
   open: "Open",
   rename: "Rename",
@@ -148,7 +150,6 @@ const english = {
   samples: "samples",
   forTesting: "for testing",
   classes: "classes",
-  noDrawingFile: "this is no drawing; drop a file .inkcap.json, or an SVG or PNG that Inkcap wrote.",
   download: "Download",
   codeCopied: "The code is on the clipboard.",
   moreForms: "Figures, ONNX, Keras, weights …",
@@ -178,6 +179,7 @@ export type Word = keyof typeof english;
 const chinese: Record<Word, string> = {
   ...theoryChinese,
   ...runsChinese,
+  ...exchangeChinese,
   ...insightChinese,
   ...sweepsChinese,
   newDrawing: "新建绘图",
@@ -187,7 +189,7 @@ const chinese: Record<Word, string> = {
   zoo: "网络库",
   searchZoo: "搜索网络库：LeNet、ResNet、CapsNet……",
   recent: "此文件夹中的绘图",
-  noDrawings: "这里还没有绘图。可以从一张白纸开始，从网络库中选一个网络，或把绘图文件拖到此页面。",
+  noDrawings: "这里还没有绘图。可以从一张白纸开始，从网络库中选一个网络，或把绘图文件或 ONNX 模型拖到此页面。",
   noZoo: "网络库中没有这个名称。",
   open: "打开",
   rename: "重命名",
@@ -317,7 +319,6 @@ const chinese: Record<Word, string> = {
   samples: "个样本",
   forTesting: "个用于测试",
   classes: "个类别",
-  noDrawingFile: "这不是绘图文件；请拖入 .inkcap.json 文件，或由 Inkcap 写出的 SVG 或 PNG。",
   download: "下载",
   codeCopied: "代码已复制到剪贴板。",
   moreForms: "插图、ONNX、Keras、权重……",

@@ -7,7 +7,7 @@ import { capsuleSymbol } from "../model/compose";
 import { type Drawing, isUse, vertices } from "../model/drawing";
 
 export interface Look {
-  glyph: Pick<Glyph, "ink" | "wash" | "path" | "filled"> | null;
+  glyph: Pick<Glyph, "ink" | "wash" | "path" | "filled" | "broken"> | null;
   form: Form;
   round: boolean;
 }

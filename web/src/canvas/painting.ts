@@ -184,7 +184,9 @@ function pictureOf({ glyph, form, round }: Look, scale: number, theme: Theme): H
   pen.fill();
   pen.strokeStyle = pen.fillStyle = ink;
   pen.lineWidth = Math.max(1.6, 1 / scale);
+  if (glyph?.broken) pen.setLineDash([4.5, 3.2]);
   pen.stroke();
+  pen.setLineDash([]);
   if (!glyph || Math.min(halfWidth, halfHeight) * scale < 5) return picture;
   pen.scale(mark, mark);
   pen.lineCap = pen.lineJoin = "round";

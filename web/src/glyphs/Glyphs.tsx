@@ -12,6 +12,9 @@ interface CapsuleGlyphProps {
   paint?: { fill: string | null; ink: string } | undefined;
 }
 
+/** The outline of something unfinished. */
+const BROKEN = { strokeDasharray: "4.5 3.2" };
+
 /** Neutral ink, for capsules whose colour tells a number. */
 const NEUTRAL = { light: "#636a7c", dark: "#a3a8ba" } as const;
 
@@ -24,7 +27,12 @@ export const CapsuleGlyph = memo(function CapsuleGlyph({ glyph, rank, theme, wor
   const edge = paint ? NEUTRAL[theme] : own;
   const ink = paint ? (paint.fill ? paint.ink : NEUTRAL[theme]) : own;
   const [x, y] = [form.halfWidth, form.halfHeight + form.sheets];
-  const line = { fill: paint ? (paint.fill ?? "transparent") : wash, stroke: edge, strokeWidth: 1.6 };
+  const line = {
+    fill: paint ? (paint.fill ?? "transparent") : wash,
+    stroke: edge,
+    strokeWidth: 1.6,
+    ...(glyph.broken ? BROKEN : {}),
+  };
   const sheets = form.sheets ? [form.sheets, form.sheets / 2, 0] : [0];
   return (
     <svg

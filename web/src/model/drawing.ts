@@ -160,7 +160,7 @@ function groupsOf(drawing: Drawing, uses: Use[]): Group[] {
 
 /** The name that a drawing file states, or that of the file itself. */
 export function titleOf(file: string, text: string): string {
-  const stem = file.replace(/(\.inkcap)?\.(json|svg|png)$/i, "") || "drawing";
+  const stem = file.replace(/(\.inkcap)?\.(json|svg|png|onnx)$/i, "").slice(0, 200) || "drawing";
   try {
     const { name } = JSON.parse(text) as { name?: unknown };
     return typeof name === "string" && name.trim() ? name.trim() : stem;

@@ -105,5 +105,6 @@ describe("small things", () => {
   it("calls a dropped drawing by its own name, or by its file's", () => {
     expect(titleOf("a.inkcap.json", '{"name": "LeNet"}')).toBe("LeNet");
     expect(titleOf("a.inkcap.json", "{")).toBe("a");
+    expect(titleOf("my.model.onnx", "")).toBe("my.model");
   });
 });

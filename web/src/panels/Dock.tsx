@@ -4,6 +4,7 @@ import type { Attribute, Attributes, DataSet, RecipeField, RecipeFields, RunDeta
 import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { useWeights } from "../exchange/hooks";
 import { showInsight } from "../insight/mode";
 import { grouped } from "../model/findings";
 import { GoOnChanged } from "../runs/GoOn";
@@ -91,11 +92,16 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
   const [optimiser, setOptimiser] = useState<Method>({});
   const [watchers, setWatchers] = useState<Watchers>({ tensorboard: false, mlflow: false });
   const again = useStudio((s) => (s.again?.drawing === s.id ? s.again : null));
+  const weights = useWeights(useStudio((s) => s.id));
   const set = (name: string, value: Value) =>
     setRecipe(({ [name]: _, ...others }) => (value === null ? others : { ...others, [name]: value }));
   useEffect(() => {
     if (own) setChosen(own.name);
   }, [own]);
+  useEffect(() => {
+    // What was imported is meant to be gone on with; a recipe that is trained again says itself where it starts.
+    if (weights && !useStudio.getState().again) setRecipe((now) => ({ init_from: weights, ...now }));
+  }, [weights]);
   useEffect(() => {
     if (!again || !fields) return;
     const { optimiser: method, data: set } = again.recipe as { optimiser?: Method; data?: { name?: string } };
@@ -175,6 +181,17 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
           <option value={OWN}>{word.ownData} …</option>
         </select>
       </div>
+      {weights && (
+        <label className="check watcher" title={weights}>
+          <input
+            type="checkbox"
+            data-weights={weights}
+            checked={recipe.init_from === weights}
+            onChange={(event) => set("init_from", event.currentTarget.checked ? weights : null)}
+          />
+          {word.fromImported}
+        </label>
+      )}
       <div className="fields three">{shown(first)}</div>
       <div className="fields">
         <div className="field" title={method?.help}>

@@ -4,6 +4,7 @@ import { deleteDrawing, duplicateDrawing, show } from "../app/files";
 import { attempt, say } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { OpenFile } from "../exchange/OpenFile";
 import { nameOf } from "../model/drawing";
 import { Dialog } from "./Dialogs";
 import { ExportDialog } from "./ExportDialog";
@@ -111,6 +112,7 @@ export function FileItems() {
     });
   return (
     <div className="menu-part">
+      <OpenFile className="" role="menuitem" />
       <button type="button" role="menuitem" onClick={() => useStudio.setState({ dialog: "rename" })}>
         {word.rename}
       </button>

@@ -2,9 +2,11 @@ import { useEffect } from "react";
 import { answerFile } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { BringingNotice } from "../exchange/Brought";
 
 export function Notices() {
   const notice = useStudio((s) => s.notice);
+  const bringing = useStudio((s) => s.bringing);
   const outside = useStudio((s) => s.outside);
   const away = useStudio((s) => s.id !== null && s.status === "away");
   const word = words(useStudio((s) => s.language));
@@ -16,6 +18,7 @@ export function Notices() {
   return (
     <div className="notices" aria-live="polite">
       {away && <div className="notice bad">{word.away}</div>}
+      {bringing && <BringingNotice bringing={bringing} />}
       {outside && (
         <div className="notice">
           {word.outside}

@@ -8,6 +8,15 @@ from typing import Any
 import numpy as np
 
 from inkcap.exchange.importing.aten import Calling, NotRead, at
+from inkcap.exchange.importing.graph import BATCH
+
+
+def _affine(c: Calling, scale: Any, shift: Any, count: int) -> tuple[str, str]:
+    """Give a norm's scale and shift, or those that change nothing."""
+    return (
+        c.value(scale) or c.store(np.ones(count, np.float32)),
+        c.value(shift) or c.store(np.zeros(count, np.float32)),
+    )
 
 
 def call_batch_norm(c: Calling, node: Any) -> None:
@@ -17,12 +26,7 @@ def call_batch_norm(c: Calling, node: Any) -> None:
     if training or mean is None:
         raise NotRead
     count = c.constants[c.value(mean)].count
-    numbers = (
-        c.value(scale) or c.store(np.ones(count, np.float32)),
-        c.value(shift) or c.store(np.zeros(count, np.float32)),
-        c.value(mean),
-        c.value(variance),
-    )
+    numbers = (*_affine(c, scale, shift, count), c.value(mean), c.value(variance))
     c.add(node, "BatchNormalization", (c.value(x), *numbers), epsilon=epsilon, momentum=1 - momentum)
 
 
@@ -39,10 +43,7 @@ def call_group_norm(c: Calling, node: Any) -> None:
     x, groups = node.args[0], node.args[1]
     scale, shift, epsilon = at(node, 2, "weight"), at(node, 3, "bias"), at(node, 4, "eps", 1e-5)
     channels = c.sizes(x.meta["val"].shape)[1]
-    numbers = (
-        c.value(scale) or c.store(np.ones(channels, np.float32)),
-        c.value(shift) or c.store(np.zeros(channels, np.float32)),
-    )
+    numbers = _affine(c, scale, shift, channels)
     c.add(node, "GroupNormalization", (c.value(x), *numbers), num_groups=groups, epsilon=epsilon)
 
 
@@ -52,10 +53,7 @@ def call_instance_norm(c: Calling, node: Any) -> None:
     if mean is not None or not node.args[5]:
         raise NotRead
     channels = c.sizes(x.meta["val"].shape)[1]
-    numbers = (
-        c.value(scale) or c.store(np.ones(channels, np.float32)),
-        c.value(shift) or c.store(np.zeros(channels, np.float32)),
-    )
+    numbers = _affine(c, scale, shift, channels)
     c.add(node, "InstanceNormalization", (c.value(x), *numbers), epsilon=node.args[7])
 
 
@@ -64,7 +62,10 @@ def call_attention(c: Calling, node: Any) -> None:
     query, key, value = node.args[:3]
     if at(node, 3, "attn_mask") is not None or at(node, 5, "is_causal", False) or at(node, 4, "dropout_p", 0.0):
         raise NotRead
-    size = c.sizes(query.meta["val"].shape)[-1]
+    *_, rows, size = c.sizes(query.meta["val"].shape)
+    if not rows % BATCH:
+        # One sample would look at the others.
+        raise NotRead
     factor = node.kwargs.get("scale")
     factor = 1 / math.sqrt(size) if factor is None else float(factor)
     axes = len(key.meta["val"].shape)

@@ -63,6 +63,28 @@ def call_slice(c: Calling, node: Any) -> None:
     c.add(node, "Slice", (c.value(node.args[0]),), starts=bounds[:1], ends=bounds[1:], axes=(axis,))
 
 
+def call_roll(c: Calling, node: Any) -> None:
+    """Read a turning along axes: what leaves at one end comes in at the other."""
+    shape = c.sizes(node.args[0].meta["val"].shape)
+    shifts: list[int] = node.args[1]
+    axes: list[int] = at(node, 2, "dims", [])
+    if len(axes) != len(shifts):
+        raise NotRead
+    name = c.value(node.args[0])
+    for number, (shift, axis) in enumerate(zip(shifts, axes, strict=True)):
+        size = shape[axis]
+        cut = size - shift % size
+        whole = number == len(axes) - 1
+        bounds: dict[str, tuple[int, int]] = {"all": (0, size)}
+        if cut < size:
+            bounds = {"last": (cut, size), "first": (0, cut)}
+        parts = [
+            c.add(node, "Slice", (name,), f"{node.name} {number} {end}", starts=(a,), ends=(b,), axes=(axis,))
+            for end, (a, b) in bounds.items()
+        ]
+        name = c.add(node, "Concat", tuple(parts), "" if whole else f"{node.name} {number}", axis=axis)
+
+
 def call_select(c: Calling, node: Any) -> None:
     """Read one place along an axis."""
     index = c.store(np.array(node.args[2], np.int64))
@@ -108,8 +130,3 @@ def call_expand(c: Calling, node: Any) -> None:
     """Read a spreading."""
     shape = c.store(np.array(c.sizes(node.meta["val"].shape), np.int64))
     c.add(node, "Expand", (c.value(node.args[0]), shape))
-
-
-def call_squeeze(c: Calling, node: Any) -> None:
-    """Read a change of shape."""
-    c.add(node, "Reshape", (c.value(node.args[0]),), shape=c.sizes(node.meta["val"].shape), allowzero=1)

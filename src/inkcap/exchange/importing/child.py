@@ -71,9 +71,10 @@ def read_pickled(content: bytes, folder: Path, name: str) -> dict[str, Any]:
     try:
         loaded: Any = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:
-        told = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        # torch's own words advise to load it all the same, which would run what is in it.
         raise ImportRefused(
-            f"only files of tensors are read ({told}); save the state_dict, best as .safetensors"
+            f"it holds more than tensors, or is damaged ({type(error).__name__}), and nothing in it was run; "
+            "save module.state_dict(), best as .safetensors"
         ) from None
     found: dict[Any, Any] = dict(loaded) if isinstance(loaded, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
     held: dict[Any, Any] = found.get("state_dict", found)

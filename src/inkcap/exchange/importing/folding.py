@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inkcap.exchange.importing.errors import ImportRefused, NoSymbol
-from inkcap.exchange.importing.graph import BATCH, Array, Constant, Graph, Node, Sizes, ints
+from inkcap.exchange.importing.graph import BATCH, Array, Constant, Graph, Node, Sizes, ints, show
 from inkcap.exchange.importing.limits import DIMENSIONS, FOLDED, STATED_BYTES
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ TWO: dict[str, Callable[[Array, Array], Array]] = {
     "Add": np.add,
     "Sub": np.subtract,
     "Mul": np.multiply,
-    "Mod": np.mod,
     "Equal": np.equal,
     "Less": np.less,
     "Greater": np.greater,
@@ -92,8 +91,8 @@ def _made(node: Node, given: list[Constant | None], batch: int | None) -> Consta
 def reshape_to(shape: Sizes, target: Sizes, batch: int | None, zeros: bool = False) -> Sizes:
     """Give the shape that a reshape leads to; a stated batch counts as the batch."""
     choices = [target]
-    if target and batch is not None and target[0] == batch:
-        choices.insert(0, (BATCH, *target[1:]))
+    if target and batch is not None and target[0] > 0 and target[0] % batch == 0:
+        choices.insert(0, (target[0] // batch * BATCH, *target[1:]))
     count = math.prod(shape)
     found: list[Sizes] = []
     for choice in choices:
@@ -105,8 +104,8 @@ def reshape_to(shape: Sizes, target: Sizes, batch: int | None, zeros: bool = Fal
         if -1 not in choice and math.prod(choice) == count:
             found.append(choice)
     if not found:
-        raise NoSymbol(f"{shape} cannot become {target}")
-    return next((choice for choice in found if choice and choice[0] == BATCH), found[0])
+        raise NoSymbol(f"{show(shape)} cannot become {show(target)}")
+    return next((choice for choice in found if choice and choice[0] % BATCH == 0), found[0])
 
 
 def unsqueezed(shape: Sizes, axes: Sizes) -> Sizes:
@@ -121,7 +120,7 @@ def squeezed(shape: Sizes, axes: Sizes | None) -> Sizes:
     """Give a shape without some axes of 1, or without any."""
     places = {axis % len(shape) for axis in axes} if axes else {i for i, size in enumerate(shape) if size == 1}
     if any(shape[i] != 1 for i in places):
-        raise NoSymbol(f"an axis of {shape} that is not 1 cannot be left out")
+        raise NoSymbol(f"an axis of {show(shape)} that is not 1 cannot be left out")
     return tuple(size for i, size in enumerate(shape) if i not in places)
 
 
@@ -203,7 +202,9 @@ def _few(node: Node, arrays: list[Any]) -> Array | None:
     if operator in TWO:
         return TWO[operator](x, arrays[1])
     if operator == "Div":
-        return x / arrays[1] if x.dtype.kind == "f" else np.asarray(x // arrays[1])
+        return x / arrays[1] if x.dtype.kind == "f" else _whole_quotient(x, arrays[1])
+    if operator == "Mod":
+        return np.fmod(x, arrays[1]) if node.at("fmod", 0) else np.mod(x, arrays[1])
     if operator == "Size":
         return np.array(x.size, np.int64)
     if operator == "Cast":
@@ -231,6 +232,13 @@ def _few(node: Node, arrays: list[Any]) -> Array | None:
     if operator == "Slice":
         return _sliced(node, arrays)
     return None
+
+
+def _whole_quotient(x: Array, y: Array) -> Array:
+    """Divide whole numbers as ONNX does, which cuts off towards zero."""
+    if not np.all(y):
+        raise ZeroDivisionError
+    return np.asarray(np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y)).astype(x.dtype)
 
 
 def _sliced(node: Node, arrays: list[Any]) -> Array:

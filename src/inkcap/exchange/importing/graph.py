@@ -138,3 +138,13 @@ class Graph:
 def ints(array: Array) -> Sizes:
     """Give an array of whole numbers as a tuple."""
     return tuple(int(number) for number in np.asarray(array).reshape(-1))
+
+
+def show(shape: Sizes) -> str:
+    """Write a shape for a person, the batch as N."""
+    return "×".join(map(_with_n, shape)) or "a single number"
+
+
+def _with_n(size: int) -> str:
+    count, rest = divmod(size, BATCH)
+    return str(size) if rest or not count else "N" if count == 1 else f"{count}N"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +29,13 @@ from inkcap.network import Network, check
 from inkcap.structures.atomic import write_atomic
 
 TOLERANCE = 1e-4
-"""How far the drawing may be from the model, for numbers of size 1 in float32."""
+"""How far the drawing may be from the model, in relation to the largest number of an output, in float32."""
+SMALLEST = 1e-3
+"""The largest number of an output counts as no less than this, so that what is zero but for rounding passes."""
 BATCH = 3
 """Samples of a proof, where the model takes any batch."""
+MOST_EXAMPLES = 2**27
+"""Numbers that are given to a model in a proof."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Imported:
     """The capsule of each output of the model, by the model's name."""
     missing: tuple[Missing, ...]
     difference: float | None
-    """The largest difference between what the model and the drawing compute, for numbers of size 1."""
+    """The largest difference between what the model and the drawing compute, in relation to the largest number."""
     unproven: str = ""
     """Why there is no difference, where there is none."""
 
@@ -93,6 +98,9 @@ def import_onnx(source: Path | str | bytes, name: str = "") -> Imported:
             return imported
         if importlib.util.find_spec("onnxruntime") is None:
             return _without(imported, "onnxruntime is not installed; 'pip install inkcap[onnx]' brings it")
+        if (asked := _numbers_asked(told)) > MOST_EXAMPLES:
+            # This process has no limits of its own: what a file says must not decide how much it takes.
+            return _without(imported, f"its inputs have {asked} numbers; models are run with up to {MOST_EXAMPLES}")
         given = _examples(told, seed=0)
         save_arrays(given, folder / child.INPUTS)
         try:
@@ -168,6 +176,10 @@ def _with(imported: Imported, difference: float) -> Imported:
     return Imported(imported.drawing, imported.weights, imported.inputs, imported.outputs, imported.missing, difference)
 
 
+def _numbers_asked(told: Mapping[str, Any]) -> int:
+    return (told["batch"] or BATCH) * sum(math.prod(shape) for shape in told["shapes"].values())
+
+
 def _examples(told: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Give random inputs as the model takes them."""
     generator = np.random.default_rng(seed)
@@ -198,7 +210,7 @@ def _difference(imported: Imported, given: Mapping[str, Any], theirs: Mapping[st
         mine, other = ours[capsule].double(), theirs[name].double()
         if mine.numel() != other.numel():
             raise _unproven(name, f"it has {mine.numel()} numbers, the model's {other.numel()}")
-        scale = max(1.0, float(other.abs().max())) if other.numel() else 1.0
+        scale = max(SMALLEST, float(other.abs().max())) if other.numel() else 1.0
         difference = float((mine.reshape(other.shape) - other).abs().max()) / scale if other.numel() else 0.0
         if not difference <= TOLERANCE:
             raise _unproven(name, f"it differs by {difference:.3g}, {TOLERANCE:.3g} is allowed")
@@ -227,4 +239,6 @@ def _tensor(array: Any) -> Tensor:
 
 def _random(like: Tensor, count: int, generator: torch.Generator) -> Tensor:
     shape = (count, *like.shape[1:])
-    return torch.randn(shape, generator=generator) if like.is_floating_point() else like[:1].expand(shape).contiguous()
+    if not like.is_floating_point():
+        return like[:1].expand(shape).contiguous()
+    return torch.randn(shape, generator=generator).to(like.dtype)

@@ -76,10 +76,9 @@ def transpose(t: Translator, node: Node) -> None:
     if moved == sorted(moved):
         t.view(node, shape, value.order)
         return
-    drawn = natural(value.sizes)
+    drawn, full = _merged(value.sizes, inner)
     if drawn is None:
         raise NoSymbol(f"{t.show(value.shape)} has more than 4 axes beside the batch")
-    full = (0, *(axis + 1 for axis in inner)) if len(drawn) > len(value.sizes) else inner
     of = value.of
     if value.order is not None and tuple(of.drawn[axis] for axis in value.order) == drawn:
         # An order of an order is an order.
@@ -91,6 +90,24 @@ def transpose(t: Translator, node: Node) -> None:
         return
     vertex = t.vertex(value, drawn)
     t.values[node.outputs[0]] = Value(shape, vertex, full, node.outputs[0])
+
+
+def _merged(sizes: Sizes, order: Sizes) -> tuple[Sizes | None, Sizes]:
+    """Give a structure and the order of its axes that stand for an order of axes; those that stay together are one."""
+    drawn = natural(sizes)
+    if drawn is not None:
+        return drawn, (0, *(axis + 1 for axis in order)) if len(drawn) > len(sizes) else order
+    runs: list[list[int]] = []
+    for axis in order:
+        if runs and runs[-1][-1] == axis - 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    firsts = sorted(run[0] for run in runs)
+    merged = tuple(math.prod(sizes[first:end]) for first, end in zip(firsts, (*firsts[1:], len(sizes)), strict=True))
+    if len(merged) == len(sizes):
+        return None, order
+    return _merged(merged, tuple(firsts.index(run[0]) for run in runs))
 
 
 def concatenate(t: Translator, node: Node) -> None:

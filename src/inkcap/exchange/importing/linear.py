@@ -112,9 +112,8 @@ def batch_norm(t: Translator, node: Node) -> None:
     if any(constant.count != value.sizes[0] for constant in stored.values()):
         raise NoSymbol(f"its numbers are not one for each of {value.sizes[0]} channels")
     grown = t.grow(node, Stage.SUM, along_line(value.sizes))
-    attributes = {"epsilon": plain(node.at("epsilon", 1e-5))}
     momentum = plain(1 - float(node.at("momentum", 0.9)))
-    attributes = {"epsilon": attributes["epsilon"], "momentum": momentum}
+    attributes = {"epsilon": plain(node.at("epsilon", 1e-5)), "momentum": momentum}
     held = {name: constant.reshaped((value.sizes[0],)) for name, constant in stored.items()}
     _wear(grown, Worn("batch-norm", _usual(attributes), held))
     t.give(node, value.shape, grown)
@@ -162,8 +161,7 @@ def layer_norm(t: Translator, node: Node) -> None:
     attributes: dict[str, object] = dict(_usual({"epsilon": plain(node.at("epsilon", 1e-5))}))
     if not weights:
         attributes["affine"] = False
-    grown.worn.append(Worn(part, attributes, weights))
-    grown.stage = Stage.NORM
+    _wear(grown, Worn(part, attributes, weights))
     t.give(node, value.shape, grown)
 
 
@@ -192,8 +190,7 @@ def group_norm(t: Translator, node: Node) -> None:
         attributes["groups"] = node.at("num_groups")
     part = "group-norm" if node.operator == "GroupNormalization" else "instance-norm"
     held = {name: constant.reshaped((channels,)) for name, constant in stored.items()}
-    grown.worn.append(Worn(part, attributes, held))
-    grown.stage = Stage.NORM
+    _wear(grown, Worn(part, attributes, held))
     t.give(node, value.shape, grown)
 
 
@@ -205,8 +202,7 @@ def groups_only(t: Translator, node: Node) -> None:
     attributes: dict[str, object] = {"groups": node.at("num_groups")}
     attributes |= _usual({"epsilon": plain(node.at("epsilon", 1e-5))})
     held = {"scale": _filled((channels,), 1.0), "shift": _filled((channels,), 0.0)}
-    grown.worn.append(Worn("group-norm", attributes, held))
-    grown.stage = Stage.NORM
+    _wear(grown, Worn("group-norm", attributes, held))
     t.give(node, value.shape, grown)
 
 

@@ -30,8 +30,11 @@ def read_onnx(content: bytes, name: str) -> Graph:
     try:
         model.ParseFromString(content)
     except (DecodeError, RecursionError, ValueError) as error:
-        told = str(error).split("\n")[0][:120]
-        raise ImportRefused(f"this is no ONNX file ({told}); export the model again as .onnx") from None
+        told = type(error).__name__
+        raise ImportRefused(
+            f"these {len(content)} bytes are no ONNX model, or one that is cut off ({told}); export the model again as "
+            ".onnx, or copy it again"
+        ) from None
     if not model.graph.node:
         raise ImportRefused("there is no operator in it: this is no ONNX model, or an empty one")
     version = _version(model)

@@ -6,8 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
+from inkcap.exchange.bins import shares_of_bins
 from inkcap.exchange.importing.folding import fold_stored
 from inkcap.exchange.importing.graph import Graph, Node, ints
+from inkcap.exchange.importing.limits import FOLDED
 
 Match = tuple[str, tuple[str, ...], dict[str, object]]
 """An operator, its inputs and its attributes."""
@@ -275,9 +279,25 @@ def _rows_through(finder: _Finder, node: Node) -> Match | None:
     return "Identity", (matrix.outputs[0],), {}
 
 
+def _means_of_bins(finder: _Finder, node: Node) -> Match | None:
+    """Maps between two matrices that take means over bins of rows and of columns."""
+    inner = finder.source(node.inputs[0], "MatMul")
+    down = finder.graph.constants.get(inner.inputs[0]) if inner is not None else None
+    across = finder.graph.constants.get(node.inputs[1])
+    if inner is None or inner.inputs[1] in finder.graph.constants or down is None or across is None:
+        return None
+    matrices = (down, across.permuted((1, 0)) if len(across.shape) == 2 else across)
+    if any(len(m.shape) != 2 or m.count > FOLDED or not 0 < m.shape[0] <= m.shape[1] for m in matrices):
+        return None
+    if not all(np.allclose(m.array(), shares_of_bins(m.shape[1], m.shape[0]), atol=1e-6) for m in matrices):
+        return None
+    return "AdaptivePool", (inner.inputs[1],), {"kind": "average", "bins": (down.shape[0], across.shape[1])}
+
+
 PATTERNS: dict[str, tuple[Callable[[_Finder, Node], Match | None], ...]] = {
     "Mul": (_gated,),
     "Div": (_gated, _hard_sigmoid, _layer_norm, _local_response, _unit),
     "Cast": (_step,),
     "Reshape": (_group_norm, _rows_through),
+    "MatMul": (_means_of_bins,),
 }

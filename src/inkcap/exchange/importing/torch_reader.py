@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -16,6 +18,12 @@ from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes
 
 SMALLEST = 2
 """Samples of the example: torch takes a batch of 1 for a size that never changes."""
+
+FROM_SHAPE = tuple(f"aten.{name}." for name in ("zeros", "ones", "full", "arange", "new_zeros", "new_ones", "new_full"))
+"""Calls that make numbers of a shape; the numbers of what they are given do not matter."""
+FORMS = "t.default transpose.int permute.default view.default reshape.default unsqueeze.default expand.default"
+VIEWS = frozenset(f"aten.{form}" for form in FORMS.split())
+"""Calls on weights that are followed, so that two uses of one weight stay one."""
 
 
 def read_torch(module: nn.Module, example: Sequence[Tensor], name: str) -> Graph:
@@ -40,14 +48,29 @@ def _exported(module: nn.Module, batch: tuple[Tensor, ...], name: str) -> tuple[
     """Export for any batch, or for the example's where the module wants one size."""
     any_batch = tuple({0: torch.export.Dim("batch")} for _ in batch)
     problem = ""
-    with warnings.catch_warnings(), torch.no_grad():
+    with warnings.catch_warnings(), torch.no_grad(), _without_logs():
         warnings.simplefilter("ignore")
         for shapes in (any_batch, None):
             try:
                 return torch.export.export(module, batch, dynamic_shapes=shapes, strict=False), shapes is None
             except Exception as error:
                 problem = str(error).strip().split("\n")[0][:200] or type(error).__name__
-    raise ImportRefused(f"{name}: torch cannot follow the example through it ({problem}); try one of another size")
+    given = ", ".join("×".join(map(str, value.shape[1:])) or "one number" for value in batch)
+    raise ImportRefused(
+        f"{name}: torch cannot follow the example through it ({problem}); it was given samples of {given}, one for "
+        "each input, channels first. Give as many as the module takes, each of its size"
+    )
+
+
+@contextmanager
+def _without_logs() -> Generator[None]:
+    """Keep what torch logs of a failure away from a person, who gets one line of it."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 class _Reading:
@@ -57,6 +80,8 @@ class _Reading:
         self.program = program
         self.fixed = fixed
         self.calling = Calling(self.sizes)
+        self.known: dict[str, Any] = {}
+        """What is known before anything enters, by the name of its call."""
 
     def graph(self, name: str) -> Graph:
         signature = self.program.graph_signature
@@ -68,6 +93,7 @@ class _Reading:
                 path = stored.get(node.name) or lifted.get(node.name)
                 if path is not None:
                     source = self.program.constants if path in self.program.constants else self.program.state_dict
+                    self.known[node.name] = source[path].detach()
                     self.calling.constants[node.name] = _constant(source[path], path)
                     self.calling.paths[node.name] = path
                 else:
@@ -100,6 +126,8 @@ class _Reading:
             return
         self.calling.scope = _scope(node)
         target = str(node.target).removeprefix("<built-in function ").removesuffix(">")
+        if self._compute(node, target):
+            return
         handler = TARGETS.get(target)
         try:
             if handler is None:
@@ -107,6 +135,35 @@ class _Reading:
             handler(self.calling, node)
         except (NotRead, IndexError, TypeError, KeyError):
             self._unknown(node, target)
+
+    def _compute(self, node: Any, target: str) -> bool:
+        """Let torch compute what nothing enters, as a weight that is made of others; views of weights stay views."""
+        if target.startswith(FROM_SHAPE):
+            given = [torch.empty(0, dtype=entry.meta["val"].dtype) for entry in node.args[:1] if _is_tensor(entry)]
+            arguments: Any = (*given, *node.args[len(given) :])
+        elif any(_is_tensor(entry) and entry.name not in self.known for entry in node.all_input_nodes):
+            return False
+        else:
+            arguments = node.args
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            return False
+        try:
+            arguments, named = torch.fx.map_arg((arguments, dict(node.kwargs)), self._known_or_size)  # pyright: ignore[reportArgumentType]
+            with torch.no_grad():
+                self.known[node.name] = node.target(*arguments, **named)
+        except (RuntimeError, TypeError, ValueError, LookupError):
+            return False
+        made = self.known[node.name]
+        if target in VIEWS or not isinstance(made, Tensor):
+            return not isinstance(made, Tensor)
+        self.calling.constants[node.name] = _constant(made, node.name)
+        return True
+
+    def _known_or_size(self, entry: Any) -> Any:
+        """Give what is known under a name; a batch counts as 1, which spreads over any."""
+        if entry.name in self.known:
+            return self.known[entry.name]
+        return 1 if (size := _whole(entry)) == BATCH else size
 
     def _unknown(self, node: Any, target: str) -> None:
         """Pass an operator on by its name; it becomes an opaque capsule."""
@@ -153,6 +210,10 @@ def _constant(value: Tensor, path: str) -> Constant:
     if held.dtype == torch.bfloat16:
         held = held.float()
     return Constant(path, tuple(held.shape), _name(held.dtype), lambda: held.contiguous().numpy())
+
+
+def _is_tensor(entry: Any) -> bool:
+    return isinstance(entry, torch.fx.Node) and isinstance(entry.meta.get("val"), (Tensor, list, tuple))
 
 
 def _is_output(spec: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from inkcap.exchange.importing.errors import ImportRefused, NoSymbol
 from inkcap.exchange.importing.folding import fold
-from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes
+from inkcap.exchange.importing.graph import BATCH, Constant, Graph, Node, Sizes, show
 from inkcap.exchange.importing.values import (
     Growing,
     Line,
@@ -92,6 +92,8 @@ class Translator:
         readers = [node.operator for node in self.graph.nodes if name in node.inputs]
         if len(sizes) == 2 and any(reader in ("Conv", "ConvTranspose", "BatchNormalization") for reader in readers):
             drawn = along_line(sizes)
+        # A drawing computes in float32, whatever floating numbers its weights were kept in.
+        dtype = "float32" if dtype in FLOATING else dtype
         data = Growing(name, drawn, symbol="data", stage=Stage.AFTER, dtype=dtype)
         self.seal(data)
         self.values[name] = Value(shape, data, name=name)
@@ -161,15 +163,17 @@ class Translator:
             if not output or (output not in self.uses):
                 continue
             shape = self.graph.told_shape(output)
-            drawn = natural(shape[1:]) if shape and shape[0] == BATCH else None
-            if drawn is None:
+            apart = apart_from_batch(shape)
+            if apart is None:
                 told = f"the shape {self.show(shape)}" if shape else "no shape that the model tells"
                 raise ImportRefused(
                     f"{node.place}: {node.operator}: {reason}, and what it gives has {told}, so that no capsule can "
-                    "stand for it: it takes the batch first and at most 4 axes more. Cut the model before this node"
+                    "stand for it: it takes the batch in one axis. Cut the model before this node"
                 )
+            # What has more axes than a structure is drawn as a vector, and looked at as what it is.
+            drawn = natural(apart[0]) or (math.prod(apart[0]),)
             grown = Growing(node.name or output, drawn, symbol="opaque", stage=Stage.AFTER, scope=node.scope)
-            grown.attributes = {"operator": named(node.operator), "shape": drawn or (1,)}
+            grown.attributes = {"operator": named(node.operator), "shape": drawn}
             grown.drawn, grown.label = (math.prod(drawn),), node.operator
             try:
                 grown.lines = [line for name in entering for line in self._as_vector(self.values[name])]
@@ -183,7 +187,7 @@ class Translator:
 
     def _as_vector(self, value: Value) -> list[Line]:
         """Lead a value into an opaque capsule: as a vector of floating numbers; a single number is not drawn."""
-        if not value.batched or not value.of.drawn:
+        if not value.laid or not value.of.drawn:
             return []
         if value.of.dtype not in FLOATING:
             turned = Growing(f"{value.name}-numbers", value.of.drawn, [Line("transfer", value.of, {"cast": "float32"})])
@@ -275,6 +279,8 @@ class Translator:
         """Give the structure in which a value is drawn: as it stands where that fits, else the natural one."""
         if value.order is None and value.of.drawn in (value.sizes, along_line(value.sizes), natural(value.sizes)):
             return value.of.drawn
+        if value.of.drawn == (1,) and not value.sizes:
+            return value.of.drawn
         drawn = natural(value.sizes)
         if drawn is None:
             raise NoSymbol(f"a structure {self.show(value.shape)} has more than 4 axes beside the batch")
@@ -313,7 +319,7 @@ class Translator:
     @staticmethod
     def show(shape: Sizes) -> str:
         """Write a shape for a person."""
-        return "×".join("N" if size == BATCH else str(size) for size in shape) or "a single number"
+        return show(shape)
 
 
 def _is_sum(grown: Growing) -> bool:

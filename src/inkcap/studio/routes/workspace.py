@@ -6,6 +6,7 @@ import asyncio
 import base64
 import os
 import secrets
+import shutil
 from pathlib import Path
 from typing import cast
 
@@ -28,7 +29,7 @@ from inkcap.studio.models import (
     ZooEntry,
 )
 from inkcap.studio.shapes import Catalogue
-from inkcap.studio.workspace import MOST_DRAWINGS, free_path, safe_stem, text
+from inkcap.studio.workspace import MOST_DRAWINGS, beside, free_path, safe_stem, text
 
 RECENT = 12
 SVG = "image/svg+xml"
@@ -90,7 +91,7 @@ async def duplicate_drawing(hub: HubOf, id: str) -> DrawingId:
     drawing, _ = await (await hub.live(id)).copy()
     name = f"{drawing.name} copy"[:200]
     drawing.apply(Edit("name", (Put(Meta(name, drawing.dtype)),)))
-    return DrawingId(id=await asyncio.to_thread(add_drawing, hub, drawing, name))
+    return DrawingId(id=await asyncio.to_thread(_copy, hub, id, drawing, name))
 
 
 @router.post("/drawings/{id}/delete")
@@ -111,13 +112,15 @@ def undelete(hub: HubOf, asked: Undelete) -> DrawingId:
         raise NotThere("This deletion is not known: it may have been taken back already.")
     id, path = found
     target = hub.workspace / path
-    if target.exists():
+    if target.exists() or beside(target).exists():
         path = free_path(target.parent, Path(path).name.removesuffix(".inkcap.json"))
         target = target.parent / path
     kept = hub.store.folder / "deleted" / id
     target.parent.mkdir(parents=True, exist_ok=True)
     if kept.is_file():
         os.replace(kept, target)
+    if beside(kept).is_file():
+        os.replace(beside(kept), beside(target))
     hub.store.undelete(asked.undo, target.relative_to(hub.workspace).as_posix())
     return DrawingId(id=id)
 
@@ -143,14 +146,33 @@ def _read(asked: NewDrawing) -> Drawing:
     return from_text(carried_text(content))
 
 
-def add_drawing(hub: Hub, drawing: Drawing, name: str) -> str:
-    """Write a new drawing into the workspace, under a file name that is free, and give its id."""
+def add_drawing(hub: Hub, drawing: Drawing, name: str, weights: Path | None = None) -> str:
+    """Write a new drawing, and weights beside it, under a file name that is free, and give its id."""
     path = free_path(hub.workspace, safe_stem(name))
+    target = hub.workspace / path
     try:
-        write_atomic(hub.workspace / path, drawing.to_text())
+        if weights is not None:
+            os.replace(weights, beside(target))
+        write_atomic(target, drawing.to_text())
     except OSError as error:
+        if weights is not None:
+            beside(target).unlink(missing_ok=True)
         raise DrawingError(f"{path}: cannot be written: {error.strerror}") from None
     return hub.store.id_of(path)
+
+
+def _copy(hub: Hub, id: str, drawing: Drawing, name: str) -> str:
+    weights = beside(hub.path(hub.row(id)))
+    if not weights.is_file() or weights.is_symlink():
+        return add_drawing(hub, drawing, name)
+    copied = hub.store.folder / f"{secrets.token_hex(8)}.part"
+    try:
+        shutil.copyfile(weights, copied)
+        return add_drawing(hub, drawing, name, copied)
+    except OSError as error:
+        raise DrawingError(f"{weights.name}: cannot be copied: {error.strerror}") from None
+    finally:
+        copied.unlink(missing_ok=True)
 
 
 def _put_away(hub: Hub, id: str, token: str) -> None:
@@ -158,6 +180,8 @@ def _put_away(hub: Hub, id: str, token: str) -> None:
     kept.mkdir(exist_ok=True)
     if path.is_file():
         os.replace(path, kept / id)
+        if beside(path).is_file():
+            os.replace(beside(path), beside(kept / id))
         sync_folder(path.parent)
     hub.store.mark_deleted(id, token)
 
@@ -173,4 +197,6 @@ def _move(hub: Hub, id: str, name: str) -> None:
     hub.store.move(id, target.relative_to(hub.workspace).as_posix())
     if path.is_file():
         os.replace(path, target)
+        if beside(path).is_file():
+            os.replace(beside(path), beside(target))
         sync_folder(path.parent)
