@@ -41,9 +41,11 @@ def draw_capsule(symbol: CapsuleSymbol, case: Sample | Refusal) -> Drawing:
 
 def draw_connection(symbol: ConnectionSymbol, case: Sample | Refusal) -> Drawing:
     """Draw one connection between a data capsule of the case's shape and an identical capsule."""
-    drawing = Drawing("case", case.dtype)
+    drawing = Drawing("case", "float64" if symbol.picks else case.dtype)
     rank = rank_of(case.shape)
-    drawing.add("x", face("data", rank), **sizes(case.shape))
+    # What picks has whole numbers behind it, and real ones in front.
+    stated_dtype = {"dtype": case.dtype} if symbol.picks else {}
+    drawing.add("x", face("data", rank), **sizes(case.shape), **stated_dtype)
     front_rank = case.front_rank if isinstance(case, Refusal) else None
     if front_rank is None and case.front is not None:
         front_rank = rank_of(case.front)

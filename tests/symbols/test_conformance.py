@@ -26,7 +26,7 @@ from inkcap.network import RULES, check
 from inkcap.operations import VOCABULARY
 from inkcap.program import lower_to_steps
 from inkcap.structures import FLOATING
-from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol, PartSymbol
+from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, PARTS, CapsuleSymbol, ConnectionSymbol, PartSymbol
 
 SYMBOLS = [*CAPSULES.values(), *CONNECTIONS.values(), *PARTS.values()]
 BATCH = 3
@@ -61,6 +61,8 @@ def values_of(program, seed: int = 0, spread: float = 1.0) -> dict[int, torch.Te
         numbers = (torch.randperm(count, generator=generator) - count / 2 + 0.37) / max(count, 4) * 4 * spread
         if traced.number in states:
             numbers = numbers.abs() + 0.5  # a running variance is positive
+        if traced.dtype not in FLOATING:
+            numbers = numbers.abs()  # whole numbers may pick: 0, 1 or 2
         values[traced.number] = numbers.reshape(shape).to(getattr(torch, traced.dtype))
     return values
 
@@ -173,10 +175,14 @@ def test_printed_module_is_the_program(symbol, case, training) -> None:
         torch.testing.assert_close(state, computed[program.moved[name]])
 
 
+def has_slopes(symbol, case) -> bool:
+    if isinstance(symbol, ConnectionSymbol) and symbol.picks:
+        return True
+    return case.dtype in FLOATING and "cast" not in case.attributes
+
+
 @BOTH_MODES
-@pytest.mark.parametrize(
-    ("symbol", "case"), [s for s in SAMPLES if s.values[1].dtype in FLOATING and "cast" not in s.values[1].attributes]
-)
+@pytest.mark.parametrize(("symbol", "case"), [s for s in SAMPLES if has_slopes(*s.values)])
 def test_backward_is_autograd_is_differences(symbol, case, training) -> None:
     program = lower_to_steps(check(drawing_of(symbol, case)).network, training=training)
     values = values_of(program)
@@ -187,10 +193,13 @@ def test_backward_is_autograd_is_differences(symbol, case, training) -> None:
     slopes = {n: torch.randn(computed[n].shape, generator=generator, dtype=torch.float64) for n in ends}
 
     def loss(changed: dict[int, torch.Tensor]) -> torch.Tensor:
-        found = run_on_torch(program.trace.steps, changed | masks)
+        found = run_on_torch(program.trace.steps, changed | masks | picking)
         return sum((found[n] * slope).sum() for n, slope in slopes.items())
 
     ours = run_backwards(program.trace.steps, computed, slopes)
+    # Whole numbers pick, and have no slope.
+    values = {n: v for n, v in values.items() if v.is_floating_point()}
+    picking = {n: v for n, v in computed.items() if not v.is_floating_point()}
     leaves = {n: v.clone().requires_grad_() for n, v in values.items()}
     total = loss(leaves)
     # A step function has no slope for autograd to follow: its gradient is zero everywhere.

@@ -63,7 +63,7 @@ def _described(group: Any, drawing: Any, report: Any) -> dict[str, Any]:
         "capsules": len(group.capsules),
         "uses": [{"use": use.id, "repeat": use.repeat, "arguments": use.arguments} for use in uses],
         "parameters": sum(w.structure.elements for w in stored.values() if w.trainable),
-        "multiply_adds": sum(c.multiply_adds for c in connections),
+        "multiply_adds": sum(c.multiply_adds for c in (*connections, *capsules)),
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from inkcap.engine import matrix_capsules, vectors, windows
+from inkcap.engine import matrix_capsules, rows, vectors, windows
 from inkcap.engine.functions import FUNCTION_FORMS, called_by
 from inkcap.engine.printed import Printed
 from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, TRANSPOSED_DEFAULTS, WINDOW_FORMS, options, pair
@@ -129,6 +129,7 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "em_coefficients": _call,
     "em_parents": _call,
     **FUNCTION_FORMS,
+    **rows.ROWS_FORMS,
     **WINDOW_FORMS,
 }
 
@@ -276,7 +277,7 @@ def _lines_of(function: Callable[..., Any]) -> list[str]:
 
 def called_functions(lowered: Lowered) -> dict[Callable[..., Any], None]:
     """Give the functions of the engine that the printed steps call, in the order of their first call."""
-    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED}
+    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED, **rows.PRINTED}
     return {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
 
 

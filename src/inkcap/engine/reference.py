@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from inkcap.engine.functions import FUNCTIONS_REFERENCE
 from inkcap.engine.matrix_reference import MATRIX_REFERENCE
+from inkcap.engine.rows import ROWS_REFERENCE
 from inkcap.engine.window_reference import WINDOW_REFERENCE
 
 Array = NDArray[Any]
@@ -117,6 +118,7 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "otherwise": lambda v, at: np.where((v[0] != 0).any(-1, keepdims=True), v[0], v[1]),
     "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],
     **FUNCTIONS_REFERENCE,
+    **ROWS_REFERENCE,
     **WINDOW_REFERENCE,
     **MATRIX_REFERENCE,
 }

@@ -11,7 +11,7 @@ from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.directions import with_directions
 from inkcap.network.grouping import problems_of, reaching_in
-from inkcap.network.inference import Inference, Inferred, infer_dtypes
+from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_capsule
 from inkcap.network.memory import Incoming, Memory
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.plain import PlainFacts, check_plain, survey
@@ -173,7 +173,8 @@ def _checked_connection(connection: Connection, inferred: Inferred) -> CheckedCo
             total = trace.multiply_adds()
             multiply_adds = total if isinstance(total, int) else 0
             front_symbol = inferred.drawing.capsules[connection.front].symbol
-            weights = _weights_of(connection, attributes, back.shape, dtype, front_symbol)
+            stored = inferred.stored_dtype(connection, dtype)
+            weights = _weights_of(connection, attributes, back.shape, stored, front_symbol)
     return CheckedConnection(
         connection.id,
         connection.symbol,
@@ -251,10 +252,36 @@ def _checked_capsule(
     parts = checked_parts(capsule, total_input, output)
     ports = {name: _structure(shape, dtype) for name, shape in inferred.ports_of(id).items()}
     parameters = _parameters(owner_of(capsule), symbol, attributes, ports, dtype)
+    costs = _products(symbol, attributes, ports, dtype) if symbol.multiplies else 0
     del ports[MAIN_PORT]
     return CheckedCapsule(
-        id, capsule.symbol, capsule.rank, attributes, total_input, output, kind, bias, names, parts, ports, parameters
+        id,
+        capsule.symbol,
+        capsule.rank,
+        attributes,
+        total_input,
+        output,
+        kind,
+        bias,
+        names,
+        parts,
+        ports,
+        parameters,
+        costs,
     )
+
+
+def _products(symbol: CapsuleSymbol, attributes: dict[str, Any], ports: dict[str, Structure | None], dtype: str) -> int:
+    """Count the multiply-adds of what enters a capsule with one another."""
+    shapes = {name: structure.shape for name, structure in ports.items() if structure is not None}
+    if len(shapes) < len(ports):
+        return 0
+    try:
+        total = trace_capsule(symbol, attributes, shapes, dtype)[0].multiply_adds()
+    except ShapeError:
+        # Ports that do not fit have no product; their diagnostic says why.
+        return 0
+    return total if isinstance(total, int) else 0
 
 
 def _parameters(

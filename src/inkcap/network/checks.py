@@ -22,6 +22,9 @@ from inkcap.operations import ShapeError, Trace, takes_dtype, within_limit
 from inkcap.structures import AXES, Shape, known, show_shape
 from inkcap.symbols import CAPSULES, CONNECTIONS, MAIN_PORT, Attribute, Problem, socket
 
+WHOLE = ("int32", "int64")
+"""Data types that pick."""
+
 
 def check_capsule(
     drawing: Drawing, capsule: Capsule, inferred: Inferred, incoming: Sequence[Connection], explained: bool
@@ -184,8 +187,25 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
         return
     problem = symbol.problem(shape, attributes) if symbol.problem else None
     yield from _judge(connection.id, title, problem, connection)
+    if symbol.picks and inferred.dtype[back.id] not in WHOLE:
+        yield _not_whole(back, connection, inferred.dtype[back.id], title)
+        return
     if problem is None or problem.severity == "note":
         yield from _check_ends(drawing, connection, inferred, shape, title)
+
+
+def _not_whole(back: Capsule, connection: Connection, dtype: str, title: str) -> Diagnostic:
+    fix = None
+    if CAPSULES[back.symbol].is_data:
+        fix = fixes.set_capsule(back, fixes.wording(back.id, {"dtype": "int64"}), dtype="int64")
+    return Diagnostic(
+        "not-whole",
+        (connection.id, back.id),
+        f"{title} picks by whole numbers, int32 or int64, but {back.id} holds {dtype}: set the data type of the data "
+        "capsule to int64, or turn the numbers by a transfer connection with cast = int64",
+        {"dtype": dtype},
+        fix,
+    )
 
 
 def _miscounted(connection: Connection, attribute: Attribute, value: tuple[int, ...], title: str) -> Diagnostic:

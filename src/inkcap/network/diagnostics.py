@@ -25,6 +25,7 @@ RULES: dict[str, str] = {
     "structure-unknown": "Neither the attributes nor the neighbours tell the structure.",
     "dtype-mismatch": "The two ends of a connection have different data types.",
     "not-floating": "A function or connection computes with real numbers, the data type is not one.",
+    "not-whole": "A connection picks by whole numbers, the data type is not one.",
     "missing-attribute": "An attribute is empty and nothing around tells it.",
     "attributes-clash": "Two attributes say different things; one of them must go.",
     "window-does-not-divide": "Downsampling windows do not divide the structure.",

@@ -62,9 +62,14 @@ class Inferred:
         """Trace what a connection makes of its back end."""
         last = self.last_traced.get(connection.id)
         if last is None or (last.back, last.dtype, last.attributes) != (back, dtype, attributes):
-            made = trace_connection(CONNECTIONS[connection.symbol], attributes, back, dtype)
+            stored = self.stored_dtype(connection, dtype)
+            made = trace_connection(CONNECTIONS[connection.symbol], attributes, back, dtype, stored)
             last = self.last_traced[connection.id] = _Traced(back, dtype, dict(attributes), made)
         return last.made
+
+    def stored_dtype(self, connection: Connection, dtype: str) -> str:
+        """Give the data type of a connection's weights, by that of its back end."""
+        return self.drawing.dtype if CONNECTIONS[connection.symbol].picks else dtype
 
     def wanted(self, connection: Connection) -> PartialShape:
         """Give what a connection's front end must be, as far as its port tells."""
@@ -102,13 +107,13 @@ def with_names(declared: tuple[Attribute, ...], attributes: dict[str, Any]) -> d
 
 
 def trace_connection(
-    symbol: ConnectionSymbol, attributes: dict[str, Any], back: Shape, dtype: str
+    symbol: ConnectionSymbol, attributes: dict[str, Any], back: Shape, dtype: str, stored: str
 ) -> tuple[Trace, Traced]:
-    """Trace what a connection makes of its back end."""
+    """Trace what a connection makes of its back end; its weights have the data type ``stored``."""
     trace = Trace()
     y = trace.value(back, dtype)
     weights: Mapping[str, Weight] = symbol.weights(back, attributes) if symbol.weights else {}
-    return trace, symbol.weigh(y, {n: trace.value(w.shape, dtype) for n, w in weights.items()}, attributes)
+    return trace, symbol.weigh(y, {n: trace.value(w.shape, stored) for n, w in weights.items()}, attributes)
 
 
 def trace_capsule(
@@ -304,4 +309,4 @@ def infer_dtypes(drawing: Drawing, order: tuple[str, ...], known: Inferred) -> N
         known.dtype[id] = cast("str", stated or entering.get(id) or drawing.dtype)
         for connection in fronts[id]:
             cast_to = known.connection_attributes.get(connection.id, {}).get("cast")
-            entering.setdefault(connection.front, cast_to or known.dtype[id])
+            entering.setdefault(connection.front, cast_to or known.stored_dtype(connection, known.dtype[id]))

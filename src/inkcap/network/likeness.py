@@ -99,6 +99,7 @@ def checked_alike(checked: Checked, capsule: Capsule, incoming: Sequence[Connect
         tuple(parts),
         old.ports,
         _named(old.parameters, owner) if old.parameters else {},
+        old.multiply_adds,
     )
     return connections, made
 

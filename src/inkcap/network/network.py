@@ -65,6 +65,8 @@ class CheckedCapsule:
     """The total inputs of the other ports, by their names."""
     parameters: Mapping[str, WeightRecord] = field(default_factory=dict[str, WeightRecord])
     """The parameters that the symbol's function stores."""
+    multiply_adds: int = 0
+    """Those of what enters it with one another; connections count their own."""
 
     @property
     def record(self) -> CapsuleSymbol:

@@ -113,9 +113,10 @@ class Report:
 
     @property
     def multiply_adds(self) -> int:
-        """Count the multiply-adds of all connections for one sample."""
+        """Count the multiply-adds of connections, and of capsules that multiply what enters them, for one sample."""
         plain = len(self.plain.columns.back) if self.plain is not None else 0
-        return plain + sum(connection.multiply_adds for connection in self.connections.values())
+        counted = (*self.connections.values(), *self.capsules.values())
+        return plain + sum(one.multiply_adds for one in counted)
 
     def activation_bytes(self, batch: int = 1) -> int:
         """Count the bytes that the outputs of all capsules take for a batch."""

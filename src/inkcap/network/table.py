@@ -22,7 +22,7 @@ def rows_of(report: Report) -> list[list[str]]:
         incoming = [report.connections[id] for id in capsule.incoming]
         parameters = sum(w.structure.elements for c in incoming for w in c.weights.values())
         parameters += sum(w.structure.elements for w in capsule.stored if not w.state)
-        costs = sum(c.multiply_adds for c in incoming)
+        costs = capsule.multiply_adds + sum(c.multiply_adds for c in incoming)
         rows.append(
             [
                 capsule.id,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from inkcap.operations.trace import ShapeError
+from inkcap.operations.window_shapes import compatible
 from inkcap.structures import Shape, Size, partial, product, show_shape
 
 
@@ -46,6 +49,42 @@ def matrices(x: Shape, y: Shape) -> Shape:
     if any(a is not None and b is not None and a != b for a, b in pairs):
         raise ShapeError(f"{show_shape(x)} and {show_shape(y)} cannot be multiplied, matrix by matrix")
     return (x[0] if isinstance(x[0], int) else y[0], x[1], y[2])
+
+
+def matrices_cost(x: Shape, y: Shape) -> Size:
+    """Count one multiply-add for each number of a column, for every number of every product."""
+    return product(x) * y[2]
+
+
+def picked(table: Shape, x: Shape) -> Shape:
+    """Give a row of the table for every whole number."""
+    return (*x, table[1])
+
+
+def preceded(x: Shape, rows: Shape) -> Shape:
+    """Lay as many rows before those of x, each as long."""
+    if not compatible((rows[0], rows[2]), (x[0], x[2])):
+        raise ShapeError(f"{show_shape(rows)} cannot be laid before the rows of {show_shape(x)}")
+    return (x[0], rows[1] + x[1], x[2])
+
+
+def attended(queries: Shape, keys: Shape, values: Shape, *, heads: int, causal: bool) -> Shape:
+    """Give a row of values for every query; queries and keys are as long, keys and values as many."""
+    for name, shape in (("queries", queries), ("keys", keys), ("values", values)):
+        if isinstance(shape[0], int) and shape[0] != 1:
+            raise ShapeError(f"{name} {show_shape(shape)} have {shape[0]} channels, but are the rows of one")
+    if not compatible(queries[2:], keys[2:]):
+        raise ShapeError(f"queries of {queries[2]} numbers cannot meet keys of {keys[2]}")
+    if not compatible(keys[1:2], values[1:2]):
+        raise ShapeError(f"{keys[1]} keys need as many values, not {values[1]}")
+    if isinstance(values[2], int) and isinstance(queries[2], int) and values[2] % heads and queries[2] % heads == 0:
+        raise ShapeError(f"values of {values[2]} numbers do not divide into {heads} heads")
+    return (1, queries[1], values[2])
+
+
+def attended_cost(queries: Shape, keys: Shape, values: Shape, **_: Any) -> Size:
+    """Count both products, of queries and keys and of scores and values; what a causal mask hides counts too."""
+    return queries[1] * keys[1] * (queries[2] + values[2])
 
 
 def summed(x: Shape, *, axes: tuple[int, ...], keep: bool) -> Shape:

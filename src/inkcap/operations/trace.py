@@ -28,6 +28,8 @@ class Operation:
     elementwise: bool = False
     moded: bool = False
     """Whether it differs between training and evaluation: its steps carry the mode as the attribute ``training``."""
+    mixed: bool = False
+    """Whether its arguments may have different data types: the result has the first one's."""
     drawn: bool = False
     """Whether its value is drawn at random: it has no slope, and stays as it is where slopes are compared."""
 
@@ -40,7 +42,7 @@ class Operation:
         else:
             dtype = arguments[0].dtype
             for argument in arguments[1:]:
-                if argument.dtype != dtype:
+                if argument.dtype != dtype and not self.mixed:
                     raise ShapeError(f"{self.name} takes one data type, but got {dtype} and {argument.dtype}")
         if self.moded:
             attributes["training"] = trace.training

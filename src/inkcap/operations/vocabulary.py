@@ -314,7 +314,17 @@ piece_max = _operation("piece_max", "the largest of each few channels in a row; 
 local_response = _operation("local_response", "x/(k + α·Σx²)^β, the sum over near channels or positions", shape=_same)
 unit = _operation("unit", "x/‖x‖ along the channels; zero at zero", shape=_same)
 subtract = _operation("subtract", "x − y", shape=_sum, elementwise=True)
-matrix_product = _operation("matrix_product", "x·y, matrix by matrix", shape=shapes.matrices)
+matrix_product = _operation(
+    "matrix_product", "x·y, matrix by matrix", shape=shapes.matrices, multiply_adds=shapes.matrices_cost
+)
+embed = _operation("embed", "the rows of a table that whole numbers pick", shape=shapes.picked, mixed=True)
+lay_before = _operation("lay_before", "rows that are the same for all samples, then those of x", shape=shapes.preceded)
+attend = _operation(
+    "attend",
+    "softmax(q·kᵀ/√d)·v, head by head, d the numbers of a head",
+    shape=shapes.attended,
+    multiply_adds=shapes.attended_cost,
+)
 divide = _operation("divide", "x/y, element by element", shape=_equal, elementwise=True)
 maximum = _operation("maximum", "the larger of x and y; the first if equal", shape=_equal, elementwise=True)
 total = _operation("total", "Σx over some axes", shape=shapes.summed)
@@ -341,6 +351,7 @@ FLOATING_ONLY = frozenset(VOCABULARY) - {
     "pad",
     "difference",
     "permute",
+    "embed",
 }
 
 

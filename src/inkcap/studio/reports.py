@@ -177,7 +177,8 @@ def _capsule(capsule: CheckedCapsule, record: Capsule, connections: dict[str, di
         "output": _told(capsule.output),
         "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
         "parameter_count": _count(capsule.stored),
-        "multiply_adds": sum(connections[id]["multiply_adds"] for id in capsule.incoming if id in connections),
+        "multiply_adds": capsule.multiply_adds
+        + sum(connections[id]["multiply_adds"] for id in capsule.incoming if id in connections),
         "inferred": _inferred(capsule.attributes, _stated(record)),
     }
     if capsule.ports:
@@ -222,6 +223,7 @@ def _uses(report: Report, capsules: dict[str, Any], connections: dict[str, Any])
     for id, capsule in capsules.items():
         if (use := id.partition(".")[0]) in told and use != id:
             told[use]["parameters"] += capsule["parameter_count"]
+            told[use]["multiply_adds"] += report.capsules[id].multiply_adds
             told[use]["capsules"] += 1
     for id, connection in connections.items():
         if (use := id.partition(".")[0]) in told and use != id:

@@ -8,6 +8,7 @@ from typing import Any
 from inkcap.structures.errors import InkcapError, nearest
 from inkcap.symbols import (
     activations,
+    attention,
     blocks,
     capsules,
     codes,
@@ -48,6 +49,7 @@ CAPSULES: dict[str, CapsuleSymbol] = {
         *vectors.CAPSULE_SYMBOLS,
         *matrix_capsules.SYMBOLS,
         *rows.SYMBOLS,
+        *attention.SYMBOLS,
         *opaque.SYMBOLS,
     )
 }
@@ -66,6 +68,7 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *subsampling.SYMBOLS,
         *vectors.CONNECTION_SYMBOLS,
         *matrix_votes.SYMBOLS,
+        *attention.CONNECTION_SYMBOLS,
     )
 }
 PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *rows.PART_SYMBOLS, *dropout.SYMBOLS)}

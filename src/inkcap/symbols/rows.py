@@ -80,6 +80,7 @@ MATRIX_PRODUCT = CapsuleSymbol(
     formula="Y_c = U_c × U^{by}_c, or U_c × (U^{by}_c)ᵀ",
     forward=matrix_product,
     ports=(MAIN, Port("by", "The matrices by which is multiplied, one for each channel.")),
+    multiplies=True,
     back=_back,
     meet=_meet,
     own_attributes=(

@@ -105,6 +105,8 @@ class CapsuleSymbol:
     """The loss that takes this capsule's U as logits, because the function only turns them into probabilities."""
     halves: bool = False
     """A rectifier loses about half of what enters, so weights into it start wider."""
+    multiplies: bool = False
+    """It multiplies what enters it with one another: multiply-adds of its own are counted, as those of connections."""
     usual_loss: str = ""
     """The loss that classes usually have at an output of this symbol, where it is not cross-entropy."""
     ports: tuple[Port, ...] = (MAIN,)
@@ -193,6 +195,8 @@ class ConnectionSymbol:
     """Find the back end from the front end, as far as it can be solved."""
     problem: Callable[[Shape, Attributes], Problem | None] | None = None
     structure_preserving: bool = False
+    picks: bool = False
+    """Its back end holds whole numbers that pick what is stored: front end and weights have the drawing's data type."""
     measures: bool = False
     """It measures instead of weighing: what it alone enters has no bias, unless one is stated."""
     lays_along: Callable[[Shape, Attributes], int] | None = None

@@ -173,6 +173,7 @@ def _best(said: OutputPrediction, classes: tuple[str, ...], sample: int) -> tupl
 
 def _chosen(looking: Looking, count: int) -> NDArray[np.int64]:
     """Choose the samples to measure: all, or so many evenly spread ones as can be measured in a short time."""
-    operations = sum(connection.multiply_adds for connection in looking.network.connections.values())
+    counted = (*looking.network.connections.values(), *looking.network.capsules.values())
+    operations = sum(one.multiply_adds for one in counted)
     most = min(_MOST_SAMPLES, max(_BATCH, _MOST_OPERATIONS // max(operations, 1)), count)
     return np.arange(most, dtype=np.int64) * count // max(most, 1)
