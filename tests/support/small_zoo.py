@@ -30,6 +30,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "unet": {"input": (60, 60, 1), "width": 4, "depth": 2},
     "mobilenet_v2": {"input": (64, 64, 3), "classes": 5, "shrink": 4},
     "dncnn": {"input": (12, 12, 1), "width": 4, "layers": 6},
+    "vit_b_16": {"input": (16, 16, 3), "classes": 5, "patch": 4, "width": 12, "heads": 3, "blocks": 3},
+    "gpt_small": {"input": (7,), "classes": 9, "width": 8, "heads": 2},
     "capsnet_*": {"kernel": 5, "channels": 8, "types": 2, "decoder": (8, 12), "input": (14, 14, 1)},
     "emcaps_*": {"a": 6, "b": 2, "c": 3, "d": 3, "input": (18, 18, 2)},
     "neocognitron": {"planes": 4},

@@ -32,6 +32,10 @@ def fixed_batch(network: Network, batch: int) -> tuple[list[torch.Tensor], dict[
         sizes = network.capsules[id].output.sizes
         if id == "label":
             inputs.append(functional.one_hot(torch.arange(batch) % sizes[0], sizes[0]).double())
+        elif network.capsules[id].output.dtype == "int64":
+            # Every row of a table is picked.
+            rows = next(c.attributes["height"] for c in network.connections.values() if c.back == id)
+            inputs.append(torch.arange(batch * sizes[0]).reshape(batch, *sizes) % rows)
         else:
             inputs.append(torch.randn((batch, *sizes), generator=generator, dtype=torch.float64))
     targets = {
@@ -56,8 +60,9 @@ def loss_of(module, network: Network, inputs, targets) -> torch.Tensor:
 
 
 def covered_biases(network: Network) -> set[str]:
-    """The biases that a batch norm takes away again."""
-    return {
+    """The biases that a batch norm takes away again, or a softmax that sees them in all scores alike."""
+    keys = {c.parameters["keys_bias"].name for c in network.capsules.values() if "keys_bias" in c.parameters}
+    return keys | {
         capsule.bias.name
         for capsule in network.capsules.values()
         if capsule.bias and any(part.part == "batch-norm" for part in capsule.parts)
