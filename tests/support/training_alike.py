@@ -26,8 +26,14 @@ def in_float64(drawing: Drawing) -> Network:
 
 def random_batch(network: Network, ids: tuple[str, ...], seed: int, batch: int = BATCH) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    sizes = {id: network.capsules[id].output.sizes for id in ids}
-    return {id: torch.randn((batch, *s), generator=generator, dtype=torch.float64) for id, s in sizes.items()}
+    outputs = {id: network.capsules[id].output for id in ids}
+    return {
+        id: torch.randn((batch, *output.sizes), generator=generator, dtype=torch.float64)
+        if output.dtype == "float64"
+        # Whole numbers pick: 0, 1 or 2.
+        else torch.randint(0, 3, (batch, *output.sizes), generator=generator)
+        for id, output in outputs.items()
+    }
 
 
 def trained_weights(network: Network, universal: bool, steps: int, recipe: Recipe, batch: int) -> dict:

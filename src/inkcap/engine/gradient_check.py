@@ -110,13 +110,16 @@ class _Checker:
         ours = {self.program.total_inputs[id]: delta for id, delta in found.delta.items()}
         ours |= {self.program.weights[name]: update for name, update in found.updates.items()}
         theirs = self._by_autograd(list(ours))
+        # A gradient that is 0 by cancellation, as that of a bias of keys, is left with the rounding of what cancels.
+        rounding = _ROUNDING * max((float(slope.abs().max()) for slope in theirs.values() if slope.numel()), default=0)
         worst: dict[str, list[float]] = {}
         for number, mine in ours.items():
             symbol = owners[number]
             entry = worst.setdefault(symbol, [0, 0, 0.0, 0.0])
             # Against the largest of its kind: a number that is 0 by cancellation has no digits of its own.
             scale = max(float(theirs[number].abs().max()) if mine.numel() else 0.0, _SMALLEST)
-            entry[2] = _worse(entry[2], float((mine - theirs[number]).abs().max()) / scale)
+            apart = float((mine - theirs[number]).abs().max())
+            entry[2] = _worse(entry[2], apart / max(scale, rounding / AUTOGRAD_TOLERANCE))
             for place in self._places(mine.numel()):
                 met = self._difference(number, place)
                 entry[0 if met is not None else 1] += 1
