@@ -111,6 +111,8 @@ ROW_SOFTMAX = CapsuleSymbol(
     formula="Y_i = e^{U_i} / Σ_j e^{U_j}, j in the row of i",
     forward=row_softmax,
     back=keep_shape,
+    loss_from_input="cross-entropy",
+    classes_last=True,
     samples=(Sample({}, (1, 3, 4)), Sample({}, (2, 2, 3)), Sample({}, (2, 2, 2, 3))),
     refusals=(Refusal({}, (1, 3, 2), "not-floating", dtype="int64"),),
 )

@@ -103,6 +103,8 @@ class CapsuleSymbol:
     """A data capsule is an input: nothing may enter it, and it has no bias."""
     loss_from_input: str = ""
     """The loss that takes this capsule's U as logits, because the function only turns them into probabilities."""
+    classes_last: bool = False
+    """Its classes compete along the last axis, each row for itself; those of any other along the first."""
     halves: bool = False
     """A rectifier loses about half of what enters, so weights into it start wider."""
     multiplies: bool = False

@@ -144,17 +144,20 @@ def _reports(opened: OpenedRun, batches: Batches) -> dict[str, ClassReport]:
         for output, value, target in zip(opened.facts.outputs, values, targets, strict=True):
             if output.name in counts:
                 value = value.reshape(len(value), *output.shape)
-                count_classes(counts[output.name], value, target, opened.targets[output.name], kinds[output.name])
+                kind, axis = opened.targets[output.name], output.class_axis
+                count_classes(counts[output.name], value, target, kind, kinds[output.name], axis)
     return {name: ClassReport(opened.classes[name], matrix) for name, matrix in counts.items()}
 
 
-def count_classes(matrix: NDArray[np.int64], value: Tensor, target: Tensor, kind: str, loss: str) -> None:
-    """Count a batch of answers into a confusion matrix."""
+def count_classes(
+    matrix: NDArray[np.int64], value: Tensor, target: Tensor, kind: str, loss: str, axis: int = 1
+) -> None:
+    """Count a batch of answers into a confusion matrix; classes compete along the axis."""
     if kind == "bits":
         right = (target > 0.5).long().reshape(-1)
         said = (value > (0.0 if loss == "binary-cross-entropy" else 0.5)).long().reshape(-1)
     else:
-        right, said = true_labels(target).reshape(-1), predicted_labels(value).reshape(-1)
+        right, said = true_labels(target, axis).reshape(-1), predicted_labels(value, axis).reshape(-1)
     size = len(matrix)
     pairs = torch.bincount((right * size + said).cpu(), minlength=size * size)
     matrix += pairs.numpy().reshape(size, size)

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from inkcap.network import Network, structure_of
+from inkcap.symbols import CAPSULES
 
 
 @dataclass(frozen=True)
@@ -16,11 +17,26 @@ class CapsuleFacts:
     dtype: str = "float32"
     elements: tuple[str, ...] = ()
     """The names of the neurons that make up the vector, where they have names."""
+    picks_from: int = 0
+    """Of an input that picks rows of a table, how many there are; 0 for any other."""
+
+    @property
+    def class_axis(self) -> int:
+        """The axis of a batch along which classes compete."""
+        return -1 if self.symbol in CAPSULES and CAPSULES[self.symbol].classes_last else 1
 
     @property
     def classes(self) -> int:
-        """The number of classes that the capsule can tell apart: its channels or its neurons."""
-        return self.shape[0] if self.shape else 1
+        """The number of classes that the capsule can tell apart: its channels, its neurons, the numbers of a row."""
+        if not self.shape:
+            return 1
+        return self.shape[-1 if self.class_axis == -1 else 0]
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The places at each of which it chooses a class; none where there is but one."""
+        places = self.shape[:-1] if self.class_axis == -1 else self.shape[1:]
+        return () if self.class_axis == 1 and places == (1, 1) else places
 
     @property
     def size(self) -> int:
@@ -57,7 +73,15 @@ def facts_of(network: Network) -> NetworkFacts:
     def facts(name: str) -> CapsuleFacts:
         capsule = network.capsules[name]
         structure = structure_of(capsule)
-        return CapsuleFacts(name, capsule.symbol, tuple(structure.sizes), structure.dtype, elements.get(name, ()))
+        rows = [c.attributes["height"] for c in network.connections.values() if c.back == name and c.record.picks]
+        return CapsuleFacts(
+            name,
+            capsule.symbol,
+            tuple(structure.sizes),
+            structure.dtype,
+            elements.get(name, ()),
+            min(rows, default=0),
+        )
 
     elements: dict[str, tuple[str, ...]] = {}
     if network.plain is not None and network.plain.names:

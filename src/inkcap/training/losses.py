@@ -94,9 +94,21 @@ def _widened(value: Tensor, flat: bool) -> Tensor:
     return wide.flatten(1) if flat else wide
 
 
+def _by_rows(spec: LossSpec, output: CapsuleFacts) -> bool:
+    """Tell whether every row is a choice of its own: the loss is their mean, as if each were a sample."""
+    return spec.kind == "cross-entropy" and output.class_axis == -1
+
+
+def _rows(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    wide = _widened(value, False).flatten(0, -2)
+    return wide, target.to(wide.dtype).reshape(wide.shape) if target.is_floating_point() else target.flatten()
+
+
 def loss_function(spec: LossSpec, output: CapsuleFacts) -> LossFunction:
     """Make the loss of one output; half-precision values are widened first, so that squares do not overflow."""
     plain = _MAKERS[spec.kind](spec.options)
+    if _by_rows(spec, output):
+        return lambda value, target: plain(*_rows(value, target))
     flat = _is_flat(spec, output)
     if output.dtype != "float16" and not flat:
         return plain
@@ -113,6 +125,13 @@ def loss_function(spec: LossSpec, output: CapsuleFacts) -> LossFunction:
 def explicit_loss(spec: LossSpec, output: CapsuleFacts) -> LossWithGradient:
     """Make the loss of one output together with its gradient, as universal backpropagation takes it."""
     plain = loss_with_gradient(spec.kind, spec.options)
+    if _by_rows(spec, output):
+
+        def by_rows(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+            found, gradient = plain(*_rows(value, target))
+            return found, gradient.reshape(value.shape).to(value.dtype)
+
+        return by_rows
     flat = _is_flat(spec, output)
     if output.dtype != "float16" and not flat:
         return plain
@@ -159,7 +178,7 @@ def total_loss(facts: NetworkFacts, recipe: Recipe) -> TotalLoss:
 def to_probabilities(value: Tensor, output: CapsuleFacts, kind: str) -> Tensor:
     """Turn an output Y into probabilities where the loss took it as logits; other outputs stay as they are."""
     if kind == "cross-entropy" and (kind, output.symbol) not in FROM_TOTAL_INPUT:
-        return torch.softmax(value.float(), dim=1)
+        return torch.softmax(value.float(), dim=output.class_axis)
     if kind == "binary-cross-entropy" and (kind, output.symbol) not in FROM_TOTAL_INPUT:
         return torch.sigmoid(value.float())
     return value

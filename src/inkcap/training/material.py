@@ -27,7 +27,7 @@ from inkcap.training.data import (
 )
 from inkcap.training.data.download import Progress
 from inkcap.training.errors import TrainingError
-from inkcap.training.facts import NetworkFacts
+from inkcap.training.facts import CapsuleFacts, NetworkFacts
 from inkcap.training.feeding import Feed, fed, find_feed, notes_of, prepare_fed, show_feed
 from inkcap.training.spreading import spread
 from inkcap.training.targets import TargetKind, encode_target, target_kind
@@ -195,8 +195,23 @@ def prepared_input(
 ) -> Tensor:
     """Prepare samples of one input, in the shape and the type that the network takes."""
     capsule = facts.inputs[place]
+    if capsule.picks_from:
+        _check_picking(values, capsule, name)
     prepared = np.ascontiguousarray(preparation.apply(values, name))
     return torch.from_numpy(prepared).reshape(len(prepared), *capsule.shape).to(getattr(torch, capsule.dtype))
+
+
+def _check_picking(values: NDArray[Any], capsule: CapsuleFacts, name: str) -> None:
+    """Refuse what is no number of a row of the table, naming the first sample that has it."""
+    wrong = (values < 0) | (values >= capsule.picks_from) | (values != np.floor(values))
+    if wrong.any():
+        sample = int(np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1))[0])
+        found = values[sample].reshape(-1)[wrong[sample].reshape(-1)][0]
+        raise TrainingError(
+            f"the input {name!r}, sample {sample}, holds {found:g}, but {capsule.name!r} picks from a table of "
+            f"{capsule.picks_from} rows by whole numbers from 0 to {capsule.picks_from - 1}; give such numbers, or "
+            "draw a table with more rows."
+        )
 
 
 def _finisher(

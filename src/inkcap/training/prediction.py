@@ -186,5 +186,5 @@ def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPredictio
             values = opened.preparation.restore_targets(shaped, target).reshape(values.shape)
         return OutputPrediction(output.name, kind, "numbers", values, None, ())
     meaning = "probabilities" if loss in ("cross-entropy", "binary-cross-entropy") else "scores"
-    labels = values.argmax(axis=1) if kind == "classes" else (values > 0.5)
+    labels = values.argmax(axis=output.class_axis) if kind == "classes" else (values > 0.5)
     return OutputPrediction(output.name, kind, meaning, values, labels.astype(np.int64), classes)

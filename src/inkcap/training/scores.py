@@ -51,7 +51,8 @@ class OutputScore:
             edge = 0.0 if self.kind == "binary-cross-entropy" else 0.5
             counted = (value > edge) == (target.reshape(value.shape) > 0.5)
         else:
-            counted = predicted_labels(value) == true_labels(target)
+            axis = self.output.class_axis
+            counted = predicted_labels(value, axis) == true_labels(target, axis)
         self._sum = self._sum + counted.sum()
         self._count += counted.numel()
 
@@ -62,17 +63,19 @@ class OutputScore:
     def _shown(self, value: Tensor) -> Tensor:
         if self.kind == "binary-cross-entropy":
             return torch.sigmoid(value.float())
-        return torch.softmax(value.float(), dim=1) if self.kind == "cross-entropy" else value.float()
+        return (
+            torch.softmax(value.float(), dim=self.output.class_axis) if self.kind == "cross-entropy" else value.float()
+        )
 
 
-def predicted_labels(value: Tensor) -> Tensor:
-    """Give the labels that an output speaks for, as (samples, positions)."""
-    return value.argmax(dim=1).reshape(len(value), -1)
+def predicted_labels(value: Tensor, axis: int = 1) -> Tensor:
+    """Give the labels that an output speaks for, as (samples, positions); its classes compete along the axis."""
+    return value.argmax(dim=axis).reshape(len(value), -1)
 
 
-def true_labels(target: Tensor) -> Tensor:
+def true_labels(target: Tensor, axis: int = 1) -> Tensor:
     """Give the labels of a target as (samples, positions), whether it was kept as labels or as one-hot numbers."""
-    return (target.argmax(dim=1) if target.is_floating_point() else target).reshape(len(target), -1)
+    return (target.argmax(dim=axis) if target.is_floating_point() else target).reshape(len(target), -1)
 
 
 def make_scores(

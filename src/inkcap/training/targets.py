@@ -59,7 +59,7 @@ def _suitable(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) 
 
 
 def _shares(values: NDArray[Any], output: CapsuleFacts) -> bool:
-    sums = values.reshape(len(values), output.classes, -1).sum(axis=1)
+    sums = values.reshape(len(values), *output.shape).sum(axis=output.class_axis)
     return bool(values.min() >= 0 and np.abs(sums - 1.0).max() <= 1e-3)
 
 
@@ -75,9 +75,7 @@ def _labels(values: NDArray[Any], output: CapsuleFacts, kind: str, name: str) ->
             f"the output {output.name!r} has {output.shape_text()}, but the loss {kind} needs a neuron for each class; "
             "draw it with as many neurons as there are classes, or use binary-cross-entropy."
         )
-    positions = output.shape[1:]
-    if kind in ONE_NUMBER_A_CLASS or positions == (1, 1):
-        positions = ()
+    positions = () if kind in ONE_NUMBER_A_CLASS else output.positions
     if kind in ONE_NUMBER_A_CLASS and output.size != output.classes:
         what = "length" if kind == "margin" else "activation"
         raise TrainingError(
@@ -102,7 +100,12 @@ def _labels(values: NDArray[Any], output: CapsuleFacts, kind: str, name: str) ->
 def _one_hot(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> Tensor:
     labels = _labels(values, output, loss, name)
     hot = torch.nn.functional.one_hot(torch.from_numpy(labels), output.classes)
-    return hot.movedim(-1, 1).to(getattr(torch, output.dtype)).reshape(len(labels), *output.shape).contiguous()
+    return (
+        hot.movedim(-1, output.class_axis)
+        .to(getattr(torch, output.dtype))
+        .reshape(len(labels), *output.shape)
+        .contiguous()
+    )
 
 
 def _numbers(values: NDArray[Any], output: CapsuleFacts, name: str) -> Tensor:

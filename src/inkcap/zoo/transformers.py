@@ -34,7 +34,7 @@ def vision_transformer(
     return drawing
 
 
-def small_gpt(*, classes: int = 32, input: Sizes = (64,), width: int = 64, heads: int = 4, blocks: int = 2) -> Drawing:
+def small_gpt(*, classes: int = 28, input: Sizes = (64,), width: int = 64, heads: int = 4, blocks: int = 2) -> Drawing:
     """A small GPT: every character of a text says which comes next, and sees none behind itself.
 
     ``classes`` are the characters. The table of rows that characters pick is the matrix of the scores too.
@@ -96,5 +96,5 @@ NETWORKS = (
         1000,
         ("vit",),
     ),
-    KnownNetwork("gpt_small", "small GPT over characters", RADFORD, small_gpt, (64,), 32, ("gpt",)),
+    KnownNetwork("gpt_small", "small GPT over characters", RADFORD, small_gpt, (64,), 28, ("gpt",)),
 )

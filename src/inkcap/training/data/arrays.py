@@ -154,11 +154,12 @@ def _number_target(labels: NDArray[np.int64], where: str, classes: tuple[str, ..
 
 def check_labels(labels: NDArray[np.int64], class_count: int, where: str) -> None:
     """Refuse labels outside 0..class_count-1, naming the first."""
-    wrong = np.flatnonzero((labels < 0) | (labels >= class_count))
+    flat, places = labels.reshape(-1), max(labels.size // max(len(labels), 1), 1)
+    wrong = np.flatnonzero((flat < 0) | (flat >= class_count))
     if wrong.size:
-        row = int(wrong[0])
+        first = int(wrong[0])
         raise DataError(
-            f"{where}, sample {row}: label {int(labels[row])} lies outside 0 to {class_count - 1} "
+            f"{where}, sample {first // places}: label {int(flat[first])} lies outside 0 to {class_count - 1} "
             f"({class_count} classes; {wrong.size} such labels). Correct the labels, or the number of classes."
         )
 

@@ -13,7 +13,7 @@ from inkcap.training.data.preview import Preview, make_preview
 from inkcap.training.data.wording import class_histogram
 
 Array = NDArray[Any]
-Kind = Literal["images", "table", "toy"]
+Kind = Literal["images", "table", "toy", "text"]
 _HASHED_AT_ONCE = 1 << 22
 
 
@@ -22,7 +22,8 @@ class Dataset:
     """Samples with their targets.
 
     Images are (n, d, M, N), channels first, in uint8 when their files are; vectors are (n, M) in float32. Class targets
-    are int64 (n,), regression targets float32 (n, k). The usual case has one input, "x", and one target, "y".
+    are int64 (n,), or (n, …) for a class at each of several places, which `class_names` names; regression targets are
+    float32 (n, k). The usual case has one input, "x", and one target, "y".
 
     `classes` names the classes of the one class target; a set with several class targets names those of each in
     `class_names`. `ranges` holds the range of an input's values where the format fixes it. `positions` holds each

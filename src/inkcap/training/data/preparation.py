@@ -132,7 +132,7 @@ class Preparation:
             return self.normalise
         if dataset.inputs[name].ndim == 4:
             return "unit"
-        return "none" if dataset.kind == "toy" else "standard"
+        return "none" if dataset.kind in ("toy", "text") else "standard"
 
     def _fit_input(self, train: Dataset, name: str) -> Scaling:
         values = train.inputs[name]

@@ -96,10 +96,17 @@ def target_text(dataset: "Dataset", index: int, only: str = "") -> str:
         if only and name != only:
             continue
         classes = dataset.classes_of(name)
-        label = int(values[index]) if classes else -1
-        known = 0 <= label < len(classes)
-        parts.append(f"{name}={classes[label] if known else _numbers(values[index])}")
+        labels = np.asarray(values[index]).reshape(-1) if classes else np.array([-1])
+        known = bool(((labels >= 0) & (labels < len(classes))).all())
+        shown = _shown([classes[int(label)] for label in labels]) if known else _numbers(values[index])
+        parts.append(f"{name}={shown}")
     return ", ".join(parts)
+
+
+def _shown(names: list[str]) -> str:
+    """Write the classes at all places of a sample: characters as a text, names with blanks between them."""
+    text = ("" if max(map(len, names)) == 1 else " ").join(names)
+    return text if len(names) == 1 else repr(text)
 
 
 def _numbers(values: NDArray[Any]) -> str:

@@ -15,6 +15,7 @@ from inkcap.training.data.idx_source import IDX_OPTIONS, load_idx_folder, load_i
 from inkcap.training.data.images import FOLDER_OPTIONS, IMAGE_SUFFIXES, load_image_folder
 from inkcap.training.data.options import Option, OptionValues
 from inkcap.training.data.remote_sources import load_cifar_10, load_fashion_mnist, load_mnist
+from inkcap.training.data.sentences import SENTENCE_OPTIONS, load_sentences
 from inkcap.training.data.table_source import TABLE_OPTIONS, load_csv
 from inkcap.training.data.toys import SPIRAL_OPTIONS, TOY_OPTIONS, load_circles, load_moons, load_spirals
 from inkcap.training.data.wording import listing, near_matches
@@ -68,6 +69,12 @@ SOURCES: dict[str, Source] = {
         Source("moons", "two interleaved half circles, 2 numbers, 2 classes", _local(load_moons), TOY_OPTIONS),
         Source("circles", "one circle inside another, 2 numbers, 2 classes", _local(load_circles), TOY_OPTIONS),
         Source("spirals", "two spiral arms, 2 numbers, 2 classes", _local(load_spirals), SPIRAL_OPTIONS),
+        Source(
+            "sentences",
+            "text of a small grammar, 64 characters, the next of 28",
+            _local(load_sentences),
+            SENTENCE_OPTIONS,
+        ),
         Source("mnist", "handwritten digits, 28×28 grey images, 10 classes (fetched)", _remote(load_mnist)),
         Source("fashion-mnist", "clothes, 28×28 grey images, 10 classes (fetched)", _remote(load_fashion_mnist)),
         Source("cifar-10", "photographs, 32×32 colour images, 10 classes (fetched)", _remote(load_cifar_10)),

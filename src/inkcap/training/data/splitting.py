@@ -41,9 +41,9 @@ def split(dataset: Dataset, validation: float, seed: int, stratify: bool = True)
 
 
 def _labels(dataset: Dataset) -> NDArray[np.int64] | None:
-    """Give the labels of the first class target, or None when there is none."""
+    """Give the labels of the first class target, or None when no target has one class a sample."""
     for name, values in dataset.targets.items():
-        if dataset.classes_of(name):
+        if dataset.classes_of(name) and values.ndim == 1:
             return values.astype(np.int64)
     return None
 

@@ -175,6 +175,14 @@ def _fit_output(dataset: Dataset, data_name: str, network_name: str, expected: S
     """Check one output against its target."""
     classes = dataset.classes_of(data_name)
     size = math.prod(expected)
+    places = math.prod(dataset.targets[data_name].shape[1:])
+    if classes and places > 1:
+        if size == places * len(classes):
+            return
+        raise DataError(
+            f"The network's output {network_name} is {shape_text(expected)}, the data have one of {len(classes)} "
+            f"classes at each of {places} places. Give it {places * len(classes)} numbers, a row for each place."
+        )
     if classes:
         if size == len(classes) or (size == 1 and len(classes) == 2):
             return

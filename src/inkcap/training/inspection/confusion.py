@@ -156,7 +156,7 @@ def _measure(looking: Looking, part_name: str, place: int) -> Measured:
         answers += [_best(said, classes, i) for i in range(len(scored))]
         if counts is not None:
             shaped = scored.reshape(len(scored), *facts.shape)
-            count_classes(counts, shaped, targets, opened.targets[facts.name], spec.kind)
+            count_classes(counts, shaped, targets, opened.targets[facts.name], spec.kind, facts.class_axis)
     truths = [label_of(looking, part, int(number), facts.name) for number in numbers]
     wrong = [said is not None and said[0] != truth for said, truth in zip(answers, truths, strict=True)]
     return Measured(numbers, np.array(losses), answers, counts, np.array(wrong, np.bool_))
