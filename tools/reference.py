@@ -64,6 +64,7 @@ BROKEN = {
     "structure-unknown": "add a 1D-data; then b 1D-relu transfer",
     "dtype-mismatch": "draw mlp; change c dtype=float64",
     "not-floating": "draw mlp; change a dtype=int64",
+    "not-whole": "add a 1D-data dimension=4; add b 2D-identical; connect a b embedding height=5 width=3",
     "missing-attribute": "draw lenet; change a-b kernel=None",
     "window-does-not-divide": "draw lenet; change a-b kernel=4",
     "window-too-large": "draw lenet; change c-d kernel=13",

@@ -83,6 +83,20 @@ def not_floating() -> Drawing:
     return drawing
 
 
+def not_whole() -> Drawing:
+    drawing = Drawing("x")
+    drawing.add("a", "1D-data", dimension=4)
+    drawing.add("b", "2D-identical")
+    drawing.connect("a", "b", "embedding", height=5, width=3)
+    return drawing
+
+
+def opaque_operator() -> Drawing:
+    drawing = draw("mlp")
+    drawing.then("o", "1D-opaque", "transfer", operator="TopK", shape=(2,))
+    return drawing
+
+
 def missing_attribute() -> Drawing:
     drawing = draw("lenet")
     drawing.change("a-b", kernel=None)

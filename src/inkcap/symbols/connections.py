@@ -11,10 +11,9 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape, partial, product
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.reshaping import RESHAPING
+from inkcap.symbols.stated import INITIALISER_ATTRIBUTE, WEIGHT_ATTRIBUTES
 from inkcap.symbols.symbol import (
-    INITIALISER_ATTRIBUTE,
     SAME_RANKS,
-    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
     Problem,

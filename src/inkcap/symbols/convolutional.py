@@ -10,9 +10,8 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape, product
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.convolution_problems import find_problem
+from inkcap.symbols.stated import INITIALISER_ATTRIBUTE, WEIGHT_ATTRIBUTES
 from inkcap.symbols.symbol import (
-    INITIALISER_ATTRIBUTE,
-    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
     Refusal,

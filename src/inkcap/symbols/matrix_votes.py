@@ -9,7 +9,14 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape, product
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.matrix_capsules import NUMBERS, POSE, not_matrix_capsules
-from inkcap.symbols.symbol import WEIGHT_ATTRIBUTES, ConnectionSymbol, Given, Refusal, Sample, Weight
+from inkcap.symbols.stated import WEIGHT_ATTRIBUTES
+from inkcap.symbols.symbol import (
+    ConnectionSymbol,
+    Given,
+    Refusal,
+    Sample,
+    Weight,
+)
 
 
 def matrix_vote(y: Traced, given: Given, attributes: Attributes) -> Traced:

@@ -11,9 +11,8 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import Shape
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.connections import back_of_matrix, solve_matrix
+from inkcap.symbols.stated import INITIALISER_ATTRIBUTE, WEIGHT_ATTRIBUTES
 from inkcap.symbols.symbol import (
-    INITIALISER_ATTRIBUTE,
-    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
     Problem,

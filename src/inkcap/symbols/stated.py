@@ -1,4 +1,4 @@
-"""What every capsule states of itself: its sizes, its data type, its bias."""
+"""What every capsule states of itself: its sizes, its data type, its bias; and every connection of its weight."""
 
 from __future__ import annotations
 
@@ -38,3 +38,26 @@ BIAS_ATTRIBUTE = Attribute(
     choices=("none", "channel", "item", "full"),
 )
 NEURON_BIAS_ATTRIBUTE = Attribute("b", "number", "Bias b with which the neuron starts.", default=0, letter="b")
+
+INITIALISER_ATTRIBUTE = Attribute(
+    "initialiser",
+    "choice",
+    "How the weight starts: 'auto' is 'he' into a rectifier (ReLU and its kin) and 'uniform' into any other; 'he' is "
+    "normal with variance 2/inputs, 'glorot' is uniform by inputs and outputs, 'uniform' is ±1/√inputs, 'normal' has "
+    "deviation 0.01.",
+    default="auto",
+    choices=("auto", "uniform", "he", "glorot", "normal", "zeros", "ones"),
+)
+TRAINABLE_ATTRIBUTE = Attribute("trainable", "flag", "Whether training changes the weight.", default=True)
+DROPCONNECT_ATTRIBUTE = Attribute(
+    "dropconnect",
+    "number",
+    "Probability p with which dropconnect sets a number of the weight to zero, drawn anew for every batch in training; "
+    "in evaluation the weight counts 1−p.",
+    default=0,
+    minimum=0,
+    maximum=0.99,
+    letter="p",
+)
+WEIGHT_ATTRIBUTES = (TRAINABLE_ATTRIBUTE, DROPCONNECT_ATTRIBUTE)
+"""What every connection with a weight states of it."""

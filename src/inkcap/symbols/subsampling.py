@@ -9,8 +9,8 @@ from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.stated import WEIGHT_ATTRIBUTES
 from inkcap.symbols.symbol import (
-    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
     Problem,

@@ -11,7 +11,13 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes, over_axes
 from inkcap.symbols.port import MAIN, Port
-from inkcap.symbols.stated import BIAS_ATTRIBUTE, DTYPE_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE, size_attributes
+from inkcap.symbols.stated import (
+    BIAS_ATTRIBUTE,
+    DROPCONNECT_ATTRIBUTE,
+    DTYPE_ATTRIBUTE,
+    NEURON_BIAS_ATTRIBUTE,
+    size_attributes,
+)
 
 BiasKind = Literal["none", "channel", "item", "full"]
 
@@ -231,26 +237,3 @@ def _masked(weight: Traced, probability: float) -> Traced:
 
 
 SAME_RANKS = ((0, 0), (1, 1), (2, 2), (3, 3))
-
-INITIALISER_ATTRIBUTE = Attribute(
-    "initialiser",
-    "choice",
-    "How the weight starts: 'auto' is 'he' into a rectifier (ReLU and its kin) and 'uniform' into any other; 'he' is "
-    "normal with variance 2/inputs, 'glorot' is uniform by inputs and outputs, 'uniform' is ±1/√inputs, 'normal' has "
-    "deviation 0.01.",
-    default="auto",
-    choices=("auto", "uniform", "he", "glorot", "normal", "zeros", "ones"),
-)
-TRAINABLE_ATTRIBUTE = Attribute("trainable", "flag", "Whether training changes the weight.", default=True)
-DROPCONNECT_ATTRIBUTE = Attribute(
-    "dropconnect",
-    "number",
-    "Probability p with which dropconnect sets a number of the weight to zero, drawn anew for every batch in training; "
-    "in evaluation the weight counts 1−p.",
-    default=0,
-    minimum=0,
-    maximum=0.99,
-    letter="p",
-)
-WEIGHT_ATTRIBUTES = (TRAINABLE_ATTRIBUTE, DROPCONNECT_ATTRIBUTE)
-"""What every connection with a weight states of it."""

@@ -11,9 +11,8 @@ from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape, product
 from inkcap.symbols.attributes import Attribute, Attributes
+from inkcap.symbols.stated import INITIALISER_ATTRIBUTE, WEIGHT_ATTRIBUTES
 from inkcap.symbols.symbol import (
-    INITIALISER_ATTRIBUTE,
-    WEIGHT_ATTRIBUTES,
     ConnectionSymbol,
     Given,
     Problem,

@@ -14,9 +14,8 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes
 from inkcap.symbols.port import MAIN_PORT, Port
+from inkcap.symbols.stated import INITIALISER_ATTRIBUTE, WEIGHT_ATTRIBUTES
 from inkcap.symbols.symbol import (
-    INITIALISER_ATTRIBUTE,
-    WEIGHT_ATTRIBUTES,
     CapsuleSymbol,
     ConnectionSymbol,
     Given,
