@@ -107,7 +107,8 @@ def _face(symbol: str, rank: int) -> str:
 def sample_drawing(symbol: Symbol, case: Sample) -> Drawing:
     """Draw a symbol's sample: a data capsule x, then the capsule y, or y behind the connection."""
     drawing, rank = Drawing("sample"), rank_of(case.shape)
-    drawing.add("x", _face("data", rank), **_stated(case.shape))
+    picking = {"dtype": case.dtype} if isinstance(symbol, ConnectionSymbol) and symbol.picks else {}
+    drawing.add("x", _face("data", rank), **_stated(case.shape), **picking)
     if isinstance(symbol, PartSymbol):
         drawing.then("y", _face("relu", rank), "transfer")
         drawing.wear("y", symbol.id, **case.attributes)

@@ -53,7 +53,8 @@ for version in range(7, OPSET + 1):
 
 def shown_sample(symbol: Symbol) -> Sample:
     """Choose the sample that a page shows: the first that is not a neuron, or the refusal of what has no sample."""
-    cases = [case for case in symbol.samples or symbol.refusals if case.dtype == "float64"]
+    wanted = "int64" if isinstance(symbol, ConnectionSymbol) and symbol.picks else "float64"
+    cases = [case for case in symbol.samples or symbol.refusals if case.dtype == wanted]
     return next((case for case in cases if case.shape), cases[0])
 
 
@@ -75,7 +76,9 @@ def onnx_operators(symbol: Symbol) -> list[str] | None:
     network = check(sample_drawing(symbol, shown_sample(symbol))).network
     module = build(network).eval()
     shapes = [network.capsules[id].output for id in network.inputs]
-    inputs = tuple(torch.ones(1, *shape.sizes) for shape in shapes if shape is not None)
+    inputs = tuple(
+        torch.ones(1, *shape.sizes, dtype=getattr(torch, shape.dtype)) for shape in shapes if shape is not None
+    )
     with warnings.catch_warnings(), _silence():
         warnings.simplefilter("ignore")
         with exporter.exporter_context(module, torch.onnx.TrainingMode.EVAL, False):
@@ -166,7 +169,14 @@ def _general_ports(symbol: CapsuleSymbol, rank: int) -> dict[str, Any]:
     """Give every port a structure of letters; what the main port tells of another is written in its letters."""
     shapes: dict[str, Any] = {port.name: general_shape(port.rank(rank)) for port in symbol.ports}
     told = symbol.meet(shapes, {}) if symbol.meet else {}
-    return {name: told[name] if name in told and name != MAIN_PORT else shape for name, shape in shapes.items()}
+    return {
+        name: tuple(
+            named(f"{letter}′") if size is None else size for size, letter in zip(told[name], shape, strict=True)
+        )
+        if name in told and name != MAIN_PORT
+        else shape
+        for name, shape in shapes.items()
+    }
 
 
 def _ports_text(symbol: CapsuleSymbol, rank: int) -> str:
@@ -209,7 +219,7 @@ def _traced_ends(symbol: ConnectionSymbol, pair: tuple[int, int], *, everything:
     told = symbol.back((None,) * len(general_shape(pair[1])), attributes) if symbol.back else ()
     if len(told) == len(back):
         back = tuple(old if size is None else size for size, old in zip(told, back, strict=True))
-    _, front = trace_connection(symbol, attributes, back, "float32")
+    _, front = trace_connection(symbol, attributes, back, "float32", "float32")
     weights = symbol.weights(back, attributes) if symbol.weights else {}
     stored = ", ".join(sizes_text(w.shape, reading=False) for w in weights.values())
     return sizes_text(back), stored or "none", sizes_text(front.shape)

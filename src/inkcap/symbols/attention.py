@@ -106,7 +106,7 @@ ATTENTION = CapsuleSymbol(
     family="ports",
     ranks=(2,),
     glyph=Glyph("M-.34 -.24H-.1M-.34 0H-.1M-.34 .24H-.1M-.1 -.24L.3 0M-.1 0H.3M-.1 .24L.3 0", "#8a4b12", "#f8ecdf"),
-    formula="Y = softmax(U·(U^{keys})ᵀ/√d)·U^{values}, head by head",
+    formula="Y = softmax(U·(U^{keys})ᵀ/√(N/h))·U^{values}, head by head",
     forward=attention,
     ports=(
         MAIN,
@@ -122,7 +122,7 @@ ATTENTION = CapsuleSymbol(
         Attribute(
             "heads",
             "size",
-            "Heads h into which the numbers of a row divide, each d = width/h.",
+            "Heads h into which the N numbers of a row divide, N/h for each.",
             default=1,
             letter="h",
         ),
