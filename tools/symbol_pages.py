@@ -169,14 +169,10 @@ def _general_ports(symbol: CapsuleSymbol, rank: int) -> dict[str, Any]:
     """Give every port a structure of letters; what the main port tells of another is written in its letters."""
     shapes: dict[str, Any] = {port.name: general_shape(port.rank(rank)) for port in symbol.ports}
     told = symbol.meet(shapes, {}) if symbol.meet else {}
-    return {
-        name: tuple(
-            named(f"{letter}′") if size is None else size for size, letter in zip(told[name], shape, strict=True)
-        )
-        if name in told and name != MAIN_PORT
-        else shape
-        for name, shape in shapes.items()
-    }
+    for name in told.keys() - {MAIN_PORT}:
+        pairs = zip(told[name], shapes[name], strict=True)
+        shapes[name] = tuple(named(f"{letter}′") if size is None else size for size, letter in pairs)
+    return shapes
 
 
 def _ports_text(symbol: CapsuleSymbol, rank: int) -> str:
