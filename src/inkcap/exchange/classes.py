@@ -49,12 +49,12 @@ def unify(
     identifiers = Identifiers()
     for word in taken:
         identifiers.fresh(word)
-    known = _known_arguments(values)
+    known = known_arguments(values)
     names: dict[tuple[str, ...], str] = {}
     texts: dict[int, str] = {}
     for place in varying:
         column = tuple(columns[place])
-        drawn = _drawn_as(column, known)
+        drawn = drawn_as(column, known)
         if drawn is not None:
             factor, argument = drawn
             column = known[argument]
@@ -86,8 +86,8 @@ def skeleton_of(body: Body) -> object:
 def count_differences(bodies: Sequence[Body], values: Sequence[Mapping[str, object]]) -> int:
     """Tell in how many ways the numbers of blocks with equal skeletons differ, apart from the group's arguments."""
     columns = zip(*(numbers_of(body) for body in bodies), strict=True)
-    known = _known_arguments(values)
-    return len({column for column in columns if len(set(column)) > 1 and _drawn_as(column, known) is None})
+    known = known_arguments(values)
+    return len({column for column in columns if len(set(column)) > 1 and drawn_as(column, known) is None})
 
 
 def numbers_of(body: Body) -> Numbers:
@@ -136,7 +136,7 @@ def _unstated(made: str) -> str:
     return made
 
 
-def _known_arguments(values: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, ...]]:
+def known_arguments(values: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, ...]]:
     """Give the arguments of the group that are numbers and differ, as texts by their instances."""
     found: dict[str, tuple[str, ...]] = {}
     for name in values[0] if values else ():
@@ -146,7 +146,7 @@ def _known_arguments(values: Sequence[Mapping[str, object]]) -> dict[str, tuple[
     return found
 
 
-def _drawn_as(column: tuple[str, ...], known: Mapping[str, tuple[str, ...]]) -> tuple[int, str] | None:
+def drawn_as(column: tuple[str, ...], known: Mapping[str, tuple[str, ...]]) -> tuple[int, str] | None:
     """Find the argument of the group that some numbers are, or a whole multiple of it."""
     for name, given in known.items():
         if column == given:

@@ -118,10 +118,7 @@ class _Classes:
             name, bodies, [instance.values for instance in instances], (*self.taken, "self", *self.told, name)
         )
         self.classes.append(printed)
-        rows = list(dict.fromkeys(instance.row for instance in instances))
-        shown = ", ".join(rows[:4]) + (" …" if len(rows) > 4 else "")
-        times = "" if len(paths) == 1 else f", {len(paths)} times"
-        self.told[name] = [f"The group {group}: used as {shown}{times}."]
+        self.told[name] = [told_uses(group, [instance.row for instance in instances])]
         return {path: Made(c, body) for path, c, body in zip(paths, constructors, bodies, strict=True)}
 
 
@@ -152,6 +149,13 @@ def _docstring(about: Sequence[str]) -> list[str]:
     if not rest:
         return [f'    """{first}"""']
     return [f'    """{first}', "", *(f"    {line}".rstrip() for line in rest), '    """']
+
+
+def told_uses(group: str, uses: Sequence[str]) -> str:
+    """Say where a group is used, for the docstring of its block."""
+    rows = list(dict.fromkeys(uses))
+    shown = ", ".join(rows[:4]) + (" …" if len(rows) > 4 else "")
+    return f"The group {group}: used as {shown}{'' if len(uses) == 1 else f', {len(uses)} times'}."
 
 
 def plain(text: str) -> str:
