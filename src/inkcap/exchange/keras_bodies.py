@@ -140,7 +140,7 @@ class KerasBodyPrinter:
         """Print everything, in order."""
         items = self.scopes.order(self.path)
         outputs = self.scopes.outputs(self.path)
-        if not outputs:
+        if not outputs and self.path != ROOT:
             raise NoBlock((self.path,), "nothing outside uses what it makes")
         self.uses = self._count_uses(items, outputs)
         for item in items:

@@ -85,7 +85,7 @@ class _Functions:
 
     def __init__(self, facts: Facts, scopes: Scopes, name: str) -> None:
         self.facts, self.scopes = facts, scopes
-        self.identifiers = local_identifiers(("keras", "layers", name))
+        self.identifiers = local_identifiers(("keras", "layers", "name", name))
         self.functions: list[KerasFunction] = []
         self.told: dict[str, str] = {}
 

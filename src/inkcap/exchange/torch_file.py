@@ -155,7 +155,8 @@ def told_uses(group: str, uses: Sequence[str]) -> str:
     """Say where a group is used, for the docstring of its block."""
     rows = list(dict.fromkeys(uses))
     shown = ", ".join(rows[:4]) + (" …" if len(rows) > 4 else "")
-    return f"The group {group}: used as {shown}{'' if len(uses) == 1 else f', {len(uses)} times'}."
+    times = "" if len(uses) == 1 else f", {len(uses)} times"
+    return f"The group {group}: used as {shown}{times}."
 
 
 def plain(text: str) -> str:
