@@ -83,10 +83,29 @@ def skeleton_of(body: Body) -> object:
     return (tuple(body.arguments), declared, lines, _skeleton(body.result), body.outputs)
 
 
-def count_differences(bodies: Sequence[Body], values: Sequence[Mapping[str, object]]) -> int:
+def sort_alike(
+    skeletons: Mapping[str, object], numbers: Mapping[str, Numbers], values: Mapping[str, Mapping[str, object]]
+) -> list[list[str]]:
+    """Sort uses of groups, by their paths, into those that are one block: alike but for a few numbers."""
+    kinds: dict[object, list[str]] = {}
+    for path, skeleton in skeletons.items():
+        kinds.setdefault(skeleton, []).append(path)
+    found: list[list[str]] = []
+    for paths in kinds.values():
+        if _count_differences([numbers[path] for path in paths], [values[path] for path in paths]) <= MOST_ARGUMENTS:
+            found.append(paths)
+            continue
+        apart: dict[object, list[str]] = {}
+        for path in paths:
+            apart.setdefault(numbers[path], []).append(path)
+        found += apart.values()
+    return found
+
+
+def _count_differences(rows: Sequence[Numbers], values: Sequence[Mapping[str, object]]) -> int:
     """Tell in how many ways the numbers of blocks with equal skeletons differ, apart from the group's arguments."""
-    columns = zip(*(numbers_of(body) for body in bodies), strict=True)
     known = known_arguments(values)
+    columns = zip(*rows, strict=True)
     return len({column for column in columns if len(set(column)) > 1 and drawn_as(column, known) is None})
 
 

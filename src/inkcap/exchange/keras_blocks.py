@@ -48,13 +48,6 @@ def numbers_of(body: KerasBody) -> Numbers:
     return tuple(number for line in body.lines for number in (*NUMBER.findall(line.call), *_times(line)))
 
 
-def count_differences(bodies: Sequence[KerasBody], values: Sequence[Mapping[str, object]]) -> int:
-    """Tell in how many ways the numbers of alike bodies differ, apart from the group's arguments."""
-    columns = zip(*map(numbers_of, bodies), strict=True)
-    known = known_arguments(values)
-    return len({column for column in columns if len(set(column)) > 1 and drawn_as(column, known) is None})
-
-
 def unify(
     name: str, bodies: Sequence[KerasBody], values: Sequence[Mapping[str, object]], taken: tuple[str, ...]
 ) -> tuple[KerasFunction, list[tuple[str, ...]]]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from inkcap.drawing import Drawing
 from inkcap.engine.build import lower
 from inkcap.exchange.bodies import local_identifiers
-from inkcap.exchange.classes import MOST_ARGUMENTS
+from inkcap.exchange.classes import sort_alike
 from inkcap.exchange.instances import ROOT, find_instances
-from inkcap.exchange.keras_blocks import KerasFunction, count_differences, numbers_of, skeleton_of, unify
+from inkcap.exchange.keras_blocks import KerasFunction, numbers_of, skeleton_of, unify
 from inkcap.exchange.keras_bodies import Facts, KerasBody, KerasBodyPrinter, KerasLine, Made, listed
 from inkcap.exchange.keras_forms import Sizes
 from inkcap.exchange.layout import WIDTH, assigned, signature
@@ -91,15 +91,8 @@ class _Functions:
 
     def print(self) -> KerasBody:
         made: dict[str, Made] = {}
-        heights: dict[str, int] = {}
-        for path in sorted(self.scopes.paths, key=len, reverse=True):
-            heights[path] = 1 + max((heights[inner] for inner in self.scopes.children(path)), default=0)
-        for height in sorted(set(heights.values())):
-            bodies = {
-                path: KerasBodyPrinter(self.facts, self.scopes, path, made).print()
-                for path in self.scopes.paths
-                if heights[path] == height
-            }
+        for level in self.scopes.levels():
+            bodies = {path: KerasBodyPrinter(self.facts, self.scopes, path, made).print() for path in level}
             for paths in self._alike(bodies):
                 made |= self._function(paths, [bodies[path] for path in paths], made)
         for id in self.facts.program.inputs:
@@ -115,22 +108,12 @@ class _Functions:
         return {owner: self.facts.missing[owner] for owner in order if owner in self.facts.missing}
 
     def _alike(self, bodies: dict[str, KerasBody]) -> list[list[str]]:
-        """Sort uses into those that call one function."""
-        kinds: dict[object, list[str]] = {}
-        for path, body in bodies.items():
-            group = self.scopes.instances.by_path[path].group.id
-            kinds.setdefault((group, skeleton_of(body)), []).append(path)
-        found: list[list[str]] = []
-        for paths in kinds.values():
-            values = [self.scopes.instances.by_path[path].values for path in paths]
-            if count_differences([bodies[path] for path in paths], values) <= MOST_ARGUMENTS:
-                found.append(paths)
-                continue
-            apart: dict[object, list[str]] = {}
-            for path in paths:
-                apart.setdefault(numbers_of(bodies[path]), []).append(path)
-            found += apart.values()
-        return found
+        instances = {path: self.scopes.instances.by_path[path] for path in bodies}
+        return sort_alike(
+            {path: (instances[path].group.id, skeleton_of(body)) for path, body in bodies.items()},
+            {path: numbers_of(body) for path, body in bodies.items()},
+            {path: instance.values for path, instance in instances.items()},
+        )
 
     def _function(self, paths: list[str], bodies: list[KerasBody], made: dict[str, Made]) -> dict[str, Made]:
         instances = [self.scopes.instances.by_path[path] for path in paths]

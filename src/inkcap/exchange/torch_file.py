@@ -9,7 +9,7 @@ from inkcap.drawing import Drawing
 from inkcap.engine.build import lower
 from inkcap.engine.printing import called_functions, print_functions
 from inkcap.exchange.bodies import Body, BodyPrinter, Made
-from inkcap.exchange.classes import MOST_ARGUMENTS, PrintedClass, count_differences, numbers_of, skeleton_of, unify
+from inkcap.exchange.classes import PrintedClass, numbers_of, skeleton_of, sort_alike, unify
 from inkcap.exchange.instances import ROOT, find_instances
 from inkcap.exchange.layout import assigned, called, signature
 from inkcap.exchange.scopes import NoBlock, Scopes
@@ -76,15 +76,8 @@ class _Classes:
 
     def print(self) -> Body:
         made: dict[str, Made] = {}
-        heights: dict[str, int] = {}
-        for path in sorted(self.scopes.paths, key=len, reverse=True):
-            heights[path] = 1 + max((heights[inner] for inner in self.scopes.children(path)), default=0)
-        for height in sorted(set(heights.values())):
-            bodies = {
-                path: BodyPrinter(self.scopes, path, made, self.taken).print()
-                for path in self.scopes.paths
-                if heights[path] == height
-            }
+        for level in self.scopes.levels():
+            bodies = {path: BodyPrinter(self.scopes, path, made, self.taken).print() for path in level}
             for paths in self._alike(bodies):
                 made |= self._class(paths, [bodies[path] for path in paths])
         root = BodyPrinter(self.scopes, ROOT, made, self.taken).print()
@@ -93,22 +86,12 @@ class _Classes:
         return root
 
     def _alike(self, bodies: dict[str, Body]) -> list[list[str]]:
-        """Sort instances into those that are one class."""
-        kinds: dict[object, list[str]] = {}
-        for path, body in bodies.items():
-            group = self.scopes.instances.by_path[path].group.id
-            kinds.setdefault((group, skeleton_of(body)), []).append(path)
-        found: list[list[str]] = []
-        for paths in kinds.values():
-            values = [self.scopes.instances.by_path[path].values for path in paths]
-            if count_differences([bodies[path] for path in paths], values) <= MOST_ARGUMENTS:
-                found.append(paths)
-                continue
-            apart: dict[object, list[str]] = {}
-            for path in paths:
-                apart.setdefault(numbers_of(bodies[path]), []).append(path)
-            found += apart.values()
-        return found
+        instances = {path: self.scopes.instances.by_path[path] for path in bodies}
+        return sort_alike(
+            {path: (instances[path].group.id, skeleton_of(body)) for path, body in bodies.items()},
+            {path: numbers_of(body) for path, body in bodies.items()},
+            {path: instance.values for path, instance in instances.items()},
+        )
 
     def _class(self, paths: list[str], bodies: list[Body]) -> dict[str, Made]:
         instances = [self.scopes.instances.by_path[path] for path in paths]
