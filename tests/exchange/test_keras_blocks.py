@@ -212,6 +212,19 @@ def test_capsules_in_groups_may_be_called_like_anything(id: str) -> None:
     assert len(file.layers) == 6
 
 
+def test_long_names_that_are_cut_alike_stay_apart() -> None:
+    long = "a" * 60
+    body = Drawing("cell", arguments={long: 4})
+    body.add("in", "2D-identical")
+    body.then(long, "2D-relu", "convolution", kernels=f"={long}", kernel=1)
+    body.then(f"{long}b", "2D-relu", "convolution", kernels=f"={long}", kernel=1)
+    drawing = image("long", (f"{long}1", body), (f"{long}2", body))
+    drawing.then(f"{long}1", f"{long}1", **{long: 3})
+    drawing.then(f"{long}2", f"{long}1", **{long: 2})
+    drawing.then(f"{long}3", f"{long}2", **{long: 3})
+    assert len(proven(drawing).layers) == 6
+
+
 def test_groups_and_uses_that_are_alike_after_cleaning_stay_apart() -> None:
     drawing = image("alike", ("a-b", cell()), ("a_b", cell("2D-tanh")))
     drawing.then("u-0", "a-b")

@@ -71,7 +71,7 @@ def local_identifiers(taken: tuple[str, ...]) -> Identifiers:
     """Give identifiers that are none of these, nor any that look like a number."""
     identifiers = Identifiers()
     for name in (*AMBIGUOUS, *taken):
-        identifiers.fresh(name)
+        identifiers.take(name)
     return identifiers
 
 

@@ -48,7 +48,7 @@ def unify(
     roles = _roles(bodies[0])
     identifiers = Identifiers()
     for word in taken:
-        identifiers.fresh(word)
+        identifiers.take(word)
     known = known_arguments(values)
     names: dict[tuple[str, ...], str] = {}
     texts: dict[int, str] = {}

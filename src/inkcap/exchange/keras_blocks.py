@@ -56,7 +56,7 @@ def unify(
     roles = [role for line in bodies[0].lines for role in _roles(line)]
     identifiers = Identifiers()
     for word in ("keras", "layers", "name", *taken, *_locals(bodies[0])):
-        identifiers.fresh(word)
+        identifiers.take(word)
     known = known_arguments(values)
     names: dict[tuple[str, ...], str] = {}
     texts: dict[int, str] = {}
