@@ -11,13 +11,14 @@ from inkcap.engine.printing import called_functions, print_functions
 from inkcap.exchange.bodies import Body, BodyPrinter, Made
 from inkcap.exchange.classes import PrintedClass, numbers_of, skeleton_of, sort_alike, unify
 from inkcap.exchange.instances import ROOT, find_instances
-from inkcap.exchange.layout import assigned, called, signature
+from inkcap.exchange.layout import WIDTH, assigned, called, signature
 from inkcap.exchange.scopes import NoBlock, Scopes
 from inkcap.exchange.training_script import training_lines
 from inkcap.network import Report, check, structure_of
 from inkcap.program import Identifiers, class_name
 
 INDENT = "        "
+USES_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,13 @@ def _docstring(about: Sequence[str]) -> list[str]:
 def told_uses(group: str, uses: Sequence[str]) -> str:
     """Say where a group is used, for the docstring of its block."""
     rows = list(dict.fromkeys(uses))
-    shown = ", ".join(rows[:4]) + (" …" if len(rows) > 4 else "")
     times = "" if len(uses) == 1 else f", {len(uses)} times"
-    return f"The group {group}: used as {shown}{times}."
+    for count in range(USES_SHOWN, 0, -1):
+        shown = ", ".join(rows[:count]) + (" …" if len(rows) > count else "")
+        told = f"The group {group}: used as {shown}{times}."
+        if len(f'    """{told}"""') <= WIDTH:
+            return told
+    return f"The group {group}{times}."
 
 
 def plain(text: str) -> str:
