@@ -8,8 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import settings
 
 from inkcap.cli import main
+
+# How long one case takes says nothing on a machine that does other things beside; times have tests of their own.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """The pages of the zoo: for every network its picture, its capsules with their costs, and where it comes from."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from catalogue_pages import HEAD, table
 from inkcap.drawing import Capsule, Drawing, Edit, Group, Put, Use, draw_svg
 from inkcap.network import Report, check
-from inkcap.network.picture import weight_text
+from inkcap.network.picture import used_groups, weight_text
 from inkcap.structures import show_shape
 from inkcap.theory import Graph
 from inkcap.zoo import NETWORKS, KnownNetwork, picture_of
@@ -62,7 +62,7 @@ def _page(known: KnownNetwork, report: Report) -> dict[str, str]:
         f"![{known.title}]({known.name}.svg)\n",
         "## Capsules\n\n" + whole.table(drawn),
     ]
-    for group, path in _groups(drawn, drawn.uses.values(), ""):
+    for group, path in used_groups(drawn):
         inside = _Inside(report, path, group.capsules, group.uses)
         arguments = f"Its arguments: {', '.join(group.arguments)}. " if group.arguments else ""
         parts.append(f"## Group `{group.id}`\n\n{arguments}As in `{path[:-1]}`:\n")
@@ -93,21 +93,6 @@ def _facts(known: KnownNetwork, report: Report) -> str:
         ("classes", f"{known.classes} (`--classes`)" if known.classes else "none to choose"),
     ]
     return table(("of the network", ""), rows)
-
-
-def _groups(drawn: Drawing, uses: Iterable[Use], path: str) -> Iterator[tuple[Group, str]]:
-    """Give every group that is used once, with the path of its first use, those inside of others after them."""
-    told: set[str] = set()
-    waiting = [(use, path) for use in uses]
-    while waiting:
-        use, outside = waiting.pop(0)
-        if use.group in told:
-            continue
-        told.add(use.group)
-        group = drawn.groups[use.group]
-        inside = f"{outside}{use.id}." if use.repeat == 1 else f"{outside}{use.id}.0."
-        yield group, inside
-        waiting += [(inner, inside) for inner in group.uses]
 
 
 def _output_of(drawn: Drawing, use: Use) -> str:

@@ -66,12 +66,13 @@ def test_figure_20_separates_the_moons(run, seed) -> None:
 
 
 @pytest.mark.skipif("INKCAP_DATA" not in os.environ, reason="the MNIST files are wanted in the folder INKCAP_DATA")
-def test_lenet_as_printed_on_mnist(run) -> None:
+@pytest.mark.parametrize(("epochs", "least"), [(1, 0.97), pytest.param(5, 0.99, marks=pytest.mark.soak)])
+def test_lenet_as_printed_on_mnist(run, epochs, least) -> None:
     run("new", "lenet")
-    result = train(run, "lenet.inkcap.json", "--data", "mnist", "--epochs", "5")
+    result = train(run, "lenet.inkcap.json", "--data", "mnist", "--epochs", epochs)
     report = json.loads(run("evaluate", result["run"], "--json").out)
     assert (report["part"], report["samples"]) == ("test", 10_000)
-    assert report["values"]["accuracy"] >= 0.99
+    assert report["values"]["accuracy"] >= least
 
 
 def test_same_seed_same_bits_and_another_seed_others(run, tmp_path) -> None:

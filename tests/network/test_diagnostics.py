@@ -12,6 +12,7 @@ from inkcap.drawing import flatten
 from inkcap.network import RULES, Diagnostic, NotWellFormed, check
 
 WHERE = {
+    "opaque-operator": {"ranked"},
     "cycle": {"b", "c"},
     "direction-ambiguous": {"a-b"},
     "disconnected": {"p", "q"},
@@ -43,6 +44,7 @@ WHERE = {
     "empty": set(),
 }
 WORDS = {
+    "opaque-operator": ["TopK", "put capsules that do the same in its place"],
     "cycle": ["b→c→b", "c-b"],
     "direction-ambiguous": ["a—b", "a→b"],
     "disconnected": ["p, q"],

@@ -141,9 +141,10 @@ def test_nothing_is_laid_out_as_nothing():
 
 
 def seconds(graph: Graph) -> float:
-    start = time.perf_counter()
+    # What else runs on the machine does not count.
+    start = time.process_time()
     layout(graph)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_a_thousand_capsules_take_about_a_second_and_time_grows_about_linearly():

@@ -24,7 +24,7 @@ class SameTree:
     def __init__(self, expected: str) -> None:
         """Read the source whose names are those of ``hostile.PLAIN``."""
         self.expected = ast.parse(expected)
-        self.classes = {node.name for node in ast.walk(self.expected) if isinstance(node, ast.ClassDef)}
+        self.defined = {node.name for node in self.expected.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
         self.told = _told(self.expected)
 
     def check(self, source: str) -> None:
@@ -55,12 +55,23 @@ class SameTree:
             elif isinstance(mine, ast.Attribute) and isinstance(mine.value, ast.Name) and mine.value.id == "self":
                 self._renamed(mine.attr, other.attr, f"{scope.rpartition('.')[0]} self")
                 return
+            elif isinstance(mine, ast.Call) and isinstance(mine.func, ast.Name) and mine.func.id in self.defined:
+                self._same_call(mine.func.id, mine, other, scope)
+                return
             for name in mine._fields:
                 self._same(getattr(mine, name), getattr(other, name), scope, name)
         elif field in IDENTIFIERS and isinstance(mine, str):
-            self._renamed(mine, other, "" if mine in self.classes else scope)
+            self._renamed(mine, other, "" if mine in self.defined else scope)
         elif mine != other:
             raise Differs(f"{field}: {mine!r} became {other!r}")
+
+    def _same_call(self, function: str, mine: ast.Call, other: ast.Call, scope: str) -> None:
+        """Compare calls of what the source defines: the names of arguments are those of what is called."""
+        self._same(mine.func, other.func, scope, "func")
+        self._same(mine.args, other.args, scope, "args")
+        self._same([word.value for word in mine.keywords], [word.value for word in other.keywords], scope, "keywords")
+        for word, another in zip(mine.keywords, other.keywords, strict=True):
+            self._renamed(word.arg or "", another.arg or "", f".{function}")
 
     def _renamed(self, mine: str, other: str, scope: str) -> None:
         if not NAMED.search(mine):
@@ -80,7 +91,9 @@ def _told(tree: ast.AST) -> set[int]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and isinstance(node.body[0], ast.Expr):
             found.add(id(node.body[0].value))
         if isinstance(node, ast.Call):
-            found |= {id(word.value) for word in node.keywords if word.arg == "name"}
+            named = [word.value for word in node.keywords if word.arg == "name"]
+            found |= {id(value) for value in named}
+            found |= {id(part) for value in named if isinstance(value, ast.JoinedStr) for part in value.values}
             if isinstance(node.func, ast.Attribute) and node.func.attr in ("register_buffer", "get_layer"):
                 found.add(id(node.args[0]))
     return found

@@ -217,4 +217,12 @@ def bounds_in_disorder() -> Drawing:
     return drawing
 
 
+def opaque_operator() -> Drawing:
+    drawing = Drawing("x")
+    drawing.add("d", "1D-data", dimension=3)
+    drawing.then("ranked", "1D-opaque", "transfer", operator="TopK", shape=(3,))
+    drawing.then("c", "1D-softmax", "full", dimension=2)
+    return drawing
+
+
 CASES = {name.replace("_", "-"): value for name, value in globals().items() if name.replace("_", "-") in RULES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -134,6 +134,14 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
 }
 
 
+def print_operation(step: Step, arguments: Sequence[Printed], masks: Mapping[int, Step]) -> Printed:
+    """Print a step that no layer takes up; x times a mask of its own shape is the dropout of x."""
+    mask = masks.get(step.arguments[-1]) if step.operation.name == "multiply" else None
+    if mask is not None and mask.arguments == step.arguments[:1]:
+        return print_mask(mask, arguments[0].text)
+    return FORMS[step.operation.name](step, arguments)
+
+
 NAMED = {"em_coefficients": "coefficients"}
 """Operations whose result has a line and a name of its own: what a reader wants to look at."""
 
@@ -252,11 +260,7 @@ class _Printer:
         arguments = [self._argument(number) for number in step.arguments]
         if "index" in step.attributes:
             arguments.append(Printed(f"self.{self.indices[step.attributes['index']]}"))
-        mask = self.masks.get(step.arguments[-1]) if step.operation.name == "multiply" else None
-        if mask is not None and mask.arguments == step.arguments[:1]:
-            # x times a mask of its own shape is the dropout of x.
-            return print_mask(mask, arguments[0].text)
-        return FORMS[step.operation.name](step, arguments)
+        return print_operation(step, arguments, self.masks)
 
     def _argument(self, number: int) -> Printed:
         if number in self.weight_of:

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 from inkcap.engine.printed import Printed
 from inkcap.engine.printing import (
-    FORMS,
     NAMED,
     SUMS,
     is_deep,
     print_layer,
-    print_mask,
     print_numbers,
+    print_operation,
     print_sizes,
 )
 from inkcap.exchange.instances import ROOT
@@ -71,7 +70,7 @@ def local_identifiers(taken: tuple[str, ...]) -> Identifiers:
     """Give identifiers that are none of these, nor any that look like a number."""
     identifiers = Identifiers()
     for name in (*AMBIGUOUS, *taken):
-        identifiers.fresh(name)
+        identifiers.take(name)
     return identifiers
 
 
@@ -183,11 +182,7 @@ class BodyPrinter:
         arguments = [self._argument(number) for number in step.arguments]
         if "index" in step.attributes:
             arguments.append(Printed(f"self.{self._index(step)}"))
-        mask = self.masks.get(step.arguments[-1]) if step.operation.name == "multiply" else None
-        if mask is not None and mask.arguments == step.arguments[:1]:
-            # x times a mask of its own shape is the dropout of x.
-            return print_mask(mask, arguments[0].text)
-        return FORMS[step.operation.name](step, arguments)
+        return print_operation(step, arguments, self.masks)
 
     def _layer(self, step: Step) -> str:
         layer = self.lowered.layers[step.target]

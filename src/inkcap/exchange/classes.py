@@ -48,13 +48,13 @@ def unify(
     roles = _roles(bodies[0])
     identifiers = Identifiers()
     for word in taken:
-        identifiers.fresh(word)
-    known = _known_arguments(values)
+        identifiers.take(word)
+    known = known_arguments(values)
     names: dict[tuple[str, ...], str] = {}
     texts: dict[int, str] = {}
     for place in varying:
         column = tuple(columns[place])
-        drawn = _drawn_as(column, known)
+        drawn = drawn_as(column, known)
         if drawn is not None:
             factor, argument = drawn
             column = known[argument]
@@ -83,11 +83,30 @@ def skeleton_of(body: Body) -> object:
     return (tuple(body.arguments), declared, lines, _skeleton(body.result), body.outputs)
 
 
-def count_differences(bodies: Sequence[Body], values: Sequence[Mapping[str, object]]) -> int:
+def sort_alike(
+    skeletons: Mapping[str, object], numbers: Mapping[str, Numbers], values: Mapping[str, Mapping[str, object]]
+) -> list[list[str]]:
+    """Sort uses of groups, by their paths, into those that are one block: alike but for a few numbers."""
+    kinds: dict[object, list[str]] = {}
+    for path, skeleton in skeletons.items():
+        kinds.setdefault(skeleton, []).append(path)
+    found: list[list[str]] = []
+    for paths in kinds.values():
+        if _count_differences([numbers[path] for path in paths], [values[path] for path in paths]) <= MOST_ARGUMENTS:
+            found.append(paths)
+            continue
+        apart: dict[object, list[str]] = {}
+        for path in paths:
+            apart.setdefault(numbers[path], []).append(path)
+        found += apart.values()
+    return found
+
+
+def _count_differences(rows: Sequence[Numbers], values: Sequence[Mapping[str, object]]) -> int:
     """Tell in how many ways the numbers of blocks with equal skeletons differ, apart from the group's arguments."""
-    columns = zip(*(numbers_of(body) for body in bodies), strict=True)
-    known = _known_arguments(values)
-    return len({column for column in columns if len(set(column)) > 1 and _drawn_as(column, known) is None})
+    known = known_arguments(values)
+    columns = zip(*rows, strict=True)
+    return len({column for column in columns if len(set(column)) > 1 and drawn_as(column, known) is None})
 
 
 def numbers_of(body: Body) -> Numbers:
@@ -136,7 +155,7 @@ def _unstated(made: str) -> str:
     return made
 
 
-def _known_arguments(values: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, ...]]:
+def known_arguments(values: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, ...]]:
     """Give the arguments of the group that are numbers and differ, as texts by their instances."""
     found: dict[str, tuple[str, ...]] = {}
     for name in values[0] if values else ():
@@ -146,7 +165,7 @@ def _known_arguments(values: Sequence[Mapping[str, object]]) -> dict[str, tuple[
     return found
 
 
-def _drawn_as(column: tuple[str, ...], known: Mapping[str, tuple[str, ...]]) -> tuple[int, str] | None:
+def drawn_as(column: tuple[str, ...], known: Mapping[str, tuple[str, ...]]) -> tuple[int, str] | None:
     """Find the argument of the group that some numbers are, or a whole multiple of it."""
     for name, given in known.items():
         if column == given:

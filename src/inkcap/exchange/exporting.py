@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import save
@@ -17,6 +18,9 @@ from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile, print_torch
 from inkcap.structures import InkcapError
 from inkcap.structures.atomic import write_atomic
+
+if TYPE_CHECKING:
+    from inkcap.exchange.keras_file import KerasFile
 
 Weights = Mapping[str, Tensor]
 
@@ -66,7 +70,7 @@ def export_keras(drawing: Drawing, path: Path, weights: Weights | None = None) -
         give_weights(model, file, stored_in(ours))
         compare(model, file, ours.eval())
         contents[path.with_suffix(".weights.h5")] = weights_file(model)
-    return Exported(_write(contents), proof)
+    return Exported(_write(contents), proof, notes_of(file))
 
 
 def export_onnx(drawing: Drawing, path: Path, weights: Weights | None = None) -> Exported:
@@ -119,7 +123,7 @@ def drawn_with(file: TorchFile, weights: Weights | None) -> nn.Module:
     return ours.eval()
 
 
-def notes_of(file: TorchFile) -> tuple[str, ...]:
+def notes_of(file: TorchFile | KerasFile) -> tuple[str, ...]:
     """Say which uses of groups are no blocks, and why."""
     return tuple(f"{use} is written out: {reason}" for use, reason in file.flat.items())
 

@@ -1,38 +1,30 @@
-"""The Keras file: a drawing as one function that makes a Keras 3 model, channels last, run by any backend."""
+"""The Keras file: a drawing as a function that makes a Keras 3 model, channels last, with one for each group."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from inkcap.drawing import Drawing
 from inkcap.engine.build import lower
-from inkcap.engine.printing import print_sizes
 from inkcap.exchange.bodies import local_identifiers
-from inkcap.exchange.keras_forms import (
-    FORMS,
-    KEEPS_SIGN,
-    POSITIVE,
-    Calls,
-    NoLayer,
-    Sizes,
-    joined,
-    layer_calls,
-    sizes_of,
-)
-from inkcap.exchange.layout import WIDTH, assigned
-from inkcap.exchange.torch_file import plain
+from inkcap.exchange.classes import sort_alike
+from inkcap.exchange.instances import ROOT, find_instances
+from inkcap.exchange.keras_blocks import KerasFunction, numbers_of, skeleton_of, unify
+from inkcap.exchange.keras_bodies import Facts, KerasBody, KerasBodyPrinter, KerasLine, Made, listed
+from inkcap.exchange.keras_forms import Sizes
+from inkcap.exchange.layout import WIDTH, assigned, signature
+from inkcap.exchange.scopes import NoBlock, Scopes
+from inkcap.exchange.torch_file import plain, told_uses
 from inkcap.network import Report, check, structure_of
-from inkcap.operations import Step
-from inkcap.program import Layer, Lowered, identifier
+from inkcap.program import Layer, identifier
 from inkcap.structures import InkcapError
-from inkcap.symbols import CAPSULES
 
 INDENT = "    "
-ARRAYS = (1, 3, 4)
-"""How many axes the values of capsules have: vectors, arrays of matrices, arrays of volumes."""
-ACTIVATION = re.compile(r'layers\.Activation\("(\w+)"\)')
+TENSOR = "keras.KerasTensor"
+GRANTED = re.compile(r", (?:strides|dilation_rate|groups)=1(?=[,)])")
+"""What Keras takes for granted of a convolution is not written; a pooling takes its window for its strides."""
 TOLD = 5
 """How many kinds of capsules without a layer are named, and how many of each kind."""
 
@@ -48,6 +40,8 @@ class KerasFile:
     source: str
     name: str
     layers: Mapping[str, Layer]
+    flat: Mapping[str, str]
+    """Why a use of a group is written out instead of being a call."""
     report: Report
 
 
@@ -58,158 +52,129 @@ def print_keras(drawing: Drawing) -> KerasFile:
 
 def print_checked(report: Report) -> KerasFile:
     """Print a drawing that was checked already."""
-    printer = _Printer(lower(report.network))
-    lines = printer.print()
-    if printer.missing:
-        told = "; ".join(_missing(printer.missing)[:TOLD])
+    drawing = report.drawn or report.drawing
+    lowered = lower(report.network)
+    instances = find_instances(drawing)
+    name = identifier(f"make_{report.drawing.name.lower()}")
+    flat: dict[str, str] = {}
+    while True:
+        try:
+            printer = _Functions(Facts(lowered), Scopes(lowered, instances, flat), name)
+            root = printer.print()
+            break
+        except NoBlock as no:
+            flat |= dict.fromkeys(no.paths or instances.by_path, no.reason)
+    missing = printer.missing()
+    if missing:
+        told = "; ".join(_missing(missing)[:TOLD])
         raise NoKeras(
             f"{report.drawing.name} was not written: Keras has no layer for {told}; '--to torch' takes any drawing"
         )
-    name = identifier(f"make_{report.drawing.name.lower()}")
-    source = ["import keras", "from keras import layers", "", "", f"def {name}() -> keras.Model:", *_about(report)]
-    return KerasFile("\n".join([*source, *lines, ""]), name, printer.layers, report)
+    lines = ["import keras", "from keras import layers", "", ""]
+    for function in printer.functions:
+        lines += [*_function_lines(function, printer.told[function.name]), "", ""]
+    lines += [f"def {name}() -> keras.Model:", *_about(report), *_inputs(report, root)]
+    lines += [*_body_lines(root), *assigned(INDENT, "", _model(root))]
+    layers = {name: layer for name, layer in root.names.items() if layer is not None}
+    told_flat = {path[:-1]: reason for path, reason in flat.items()}
+    return KerasFile("\n".join([*lines, ""]), name, layers, told_flat, report)
 
 
-@dataclass
-class _Line:
-    """A call with its result: several lines may give one name anew."""
+class _Functions:
+    """Prints all blocks from the inside outwards."""
 
-    name: str
-    call: str
-    given: str
-    owner: str
-    comment: str
+    def __init__(self, facts: Facts, scopes: Scopes, name: str) -> None:
+        self.facts, self.scopes = facts, scopes
+        self.identifiers = local_identifiers(("keras", "layers", "name", name))
+        self.functions: list[KerasFunction] = []
+        self.told: dict[str, str] = {}
 
-
-@dataclass
-class _Printer:
-    """Prints the steps in order; what has no layer is written down and passed over."""
-
-    lowered: Lowered
-    lines: list[_Line] = field(default_factory=list[_Line])
-    missing: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """By the capsule: its title, and the first thing in it that has no layer."""
-    layers: dict[str, Layer] = field(default_factory=dict[str, Layer])
-
-    def __post_init__(self) -> None:
-        self.program = self.lowered.program
-        self.names = local_identifiers(("keras", "layers"))
-        self.layer_names = local_identifiers(())
-        self.values: dict[int, str] = {}
-        self.shapes: dict[int, Sizes] = {}
-        self.positive: set[int] = set()
-        self.uses: dict[int, int] = {}
-        self.called: dict[tuple[str, ...], str] = {}
-
-    def print(self) -> list[str]:
-        inputs: list[str] = []
-        for id, number in self.program.inputs.items():
-            structure = structure_of(self.program.network.capsules[id])
-            self.values[number], self.shapes[number] = self.names.of(id), structure.sizes
+    def print(self) -> KerasBody:
+        made: dict[str, Made] = {}
+        for level in self.scopes.levels():
+            bodies = {path: KerasBodyPrinter(self.facts, self.scopes, path, made).print() for path in level}
+            for paths in self._alike(bodies):
+                made |= self._function(paths, [bodies[path] for path in paths], made)
+        for id in self.facts.program.inputs:
+            structure = structure_of(self.facts.program.network.capsules[id])
             if structure.dtype != "float32" or not structure.sizes:
-                self._miss(id, f"its data are {structure.dtype}" if structure.sizes else "it is one neuron")
-                continue
-            inputs.append(f"{self.names.of(id)} = keras.Input({_last(structure.sizes)}, name={identifier(id)!r})")
-        inputs = [line.replace("'", '"') for line in inputs]
-        for step in self.lowered.steps:
-            for number in self._arguments(step):
-                self.uses[number] = self.uses.get(number, 0) + 1
-        for number in self.lowered.returned:
-            self.uses[number] = self.uses.get(number, 0) + 1
-        for step in self.lowered.steps:
-            if step.target not in self.lowered.inside:
-                self._step(step)
-        if self.missing:
-            return []
-        printed = [f"{INDENT}{line}" for line in inputs]
-        for line, after in zip(self.lines, [*self.lines[1:], None], strict=True):
-            # One structure for a capsule: that of its output.
-            last = after is None or after.owner != line.owner
-            printed += _laid_out(line, line.comment if last else "")
-        ins = [self.values[number] for number in self.program.inputs.values()]
-        outs = [self.values[number] for number in self.lowered.returned]
-        return [*printed, *assigned(INDENT, "", f"keras.Model({_listed(ins)}, {_listed(outs)})")]
+                self.facts.miss(id, f"its data are {structure.dtype}" if structure.sizes else "it is one neuron")
+        return KerasBodyPrinter(self.facts, self.scopes, ROOT, made).print()
 
-    def _arguments(self, step: Step) -> tuple[int, ...]:
-        if step.target in self.lowered.inside:
-            return ()
-        alias = self.lowered.aliases.get(step.target)
-        layer = self.lowered.layers.get(step.target)
-        return (alias,) if alias is not None else (layer.argument,) if layer is not None else step.arguments
+    def missing(self) -> dict[str, tuple[str, str]]:
+        """Give what has no layer, in the order of the program."""
+        program = self.facts.program
+        order = [*program.inputs, *(program.owners[step.target] for step in self.facts.lowered.steps)]
+        return {owner: self.facts.missing[owner] for owner in order if owner in self.facts.missing}
 
-    def _miss(self, owner: str, why: str) -> None:
-        capsule = self.program.network.capsules[owner]
-        self.missing.setdefault(owner, (CAPSULES[capsule.symbol].title_of(capsule.rank, capsule.attributes), why))
+    def _alike(self, bodies: dict[str, KerasBody]) -> list[list[str]]:
+        instances = {path: self.scopes.instances.by_path[path] for path in bodies}
+        return sort_alike(
+            {path: (instances[path].group.id, skeleton_of(body)) for path, body in bodies.items()},
+            {path: numbers_of(body) for path, body in bodies.items()},
+            {path: instance.values for path, instance in instances.items()},
+        )
 
-    def _step(self, step: Step) -> None:
-        owner = self.program.owners[step.target]
-        arguments = self._arguments(step)
-        self.shapes[step.target] = sizes_of(step)
-        kind = step.operation.name
-        if kind in POSITIVE or (kind in KEEPS_SIGN and all(number in self.positive for number in arguments)):
-            self.positive.add(step.target)
-        if step.target in self.lowered.aliases:
-            self.values[step.target] = self.values.get(arguments[0], "")
-            return
-        try:
-            self._call(step, owner, arguments)
-        except NoLayer as no:
-            self._miss(owner, str(no))
-            self.values[step.target] = "nothing"
+    def _function(self, paths: list[str], bodies: list[KerasBody], made: dict[str, Made]) -> dict[str, Made]:
+        instances = [self.scopes.instances.by_path[path] for path in paths]
+        group = instances[0].group.id
+        name = self.identifiers.fresh(group)
+        values, taken = [instance.values for instance in instances], (*self.told, name)
+        function, options = unify(name, bodies, values, taken)
+        if function.gave_way:
+            # Callers read the names of arguments: what is inside gives way to them.
+            bodies = [
+                KerasBodyPrinter(self.facts, self.scopes, path, made, function.gave_way).print() for path in paths
+            ]
+            function, options = unify(name, bodies, values, taken)
+        self.functions.append(function)
+        self.told[name] = told_uses(group, [instance.row for instance in instances])
+        return {path: Made(name, given, body) for path, given, body in zip(paths, options, bodies, strict=True)}
 
-    def _call(self, step: Step, owner: str, arguments: tuple[int, ...]) -> None:
-        if not step.shape:
-            raise NoLayer("it is one neuron")
-        if len(step.shape) not in ARRAYS or len(self.shapes.get(arguments[0], sizes_of(step))) not in ARRAYS:
-            raise NoLayer(step.operation.meaning)
-        if any(number not in self.values for number in arguments):
-            raise NoLayer(f"{step.operation.meaning}, with a weight that no layer holds")
-        name = self.names.of(owner)
-        given = [self.values[number] for number in arguments]
-        layer = self.lowered.layers.get(step.target)
-        both = joined(step) if layer is None else None
-        if both is not None:
-            self._add(step, name, (both,), _listed(given))
-            return
-        takes = self.shapes[arguments[0]]
-        if layer is not None:
-            calls = layer_calls(layer, self._layer_name(layer), takes)
-        elif step.operation.name in FORMS:
-            calls = FORMS[step.operation.name](step, takes, arguments[0] in self.positive)
+
+def _function_lines(function: KerasFunction, about: str) -> list[str]:
+    body = function.body
+    parameters = [f"{argument}: {TENSOR}" for argument in body.arguments]
+    parameters += [f"{argument}: {kind}" for argument, kind in function.arguments.items()]
+    parameters += ["name: str"] if body.names else []
+    result = TENSOR if body.outputs == 1 else f"tuple[{TENSOR}, ...]"
+    lines = [*signature("", function.name, parameters, result), f'{INDENT}"""{plain(about)}"""']
+    lines += _body_lines(body)
+    if not body.lines or body.lines[-1].name:
+        lines += assigned(INDENT, "", body.result)
+    return lines
+
+
+def _body_lines(body: KerasBody) -> list[str]:
+    printed: list[str] = []
+    for line, after in zip(body.lines, [*body.lines[1:], None], strict=True):
+        # One structure for a capsule: that of its output.
+        last = after is None or not line.owner or after.owner != line.owner
+        comment = line.comment if last else ""
+        call = GRANTED.sub("", line.call) if line.call.startswith("layers.Conv") else line.call
+        if line.times:
+            printed += [f"{INDENT}{line.name} = {line.given}"]
+            printed += [f"{INDENT}for {line.number} in range({line.times}):"]
+            printed += assigned(INDENT * 2, line.name, call, comment)
+        elif not line.given:
+            printed += assigned(INDENT, line.name, call, comment)
         else:
-            raise NoLayer(step.operation.meaning)
-        self._add(step, name, calls, given[0], arguments[0])
+            printed += _laid_out(line, call, comment)
+    return printed
 
-    def _layer_name(self, layer: Layer) -> str:
-        name = self.layer_names.fresh("_".join(layer.named))
-        if layer.held:
-            if tuple(layer.held.values()) in self.called:
-                raise NoLayer("it shares its weights with another")
-            self.called[tuple(layer.held.values())] = name
-            self.layers[name] = layer
-        return name
 
-    def _add(self, step: Step, name: str, calls: Calls, given: str, argument: int = -1) -> None:
-        last = self.lines[-1] if self.lines else None
-        activation = ACTIVATION.fullmatch(calls[0]) if len(calls) == 1 else None
-        held = last is not None and re.match(r"layers\.(Conv|Dense)", last.call) and "activation=" not in last.call
-        if activation and last is not None and held and last.name == given and self.uses.get(argument) == 1:
-            # As a person writes it: the function of a capsule is that of its layer.
-            last.call = last.call.replace(", name=", f', activation="{activation[1]}", name=')
-            self.values[step.target] = given
-            return
-        for number, call in enumerate(calls, 1):
-            target = self._free(name, given, argument) if number == 1 else name
-            name = target
-            self.lines.append(_Line(target, call, given, self.program.owners[step.target], print_sizes(step)))
-            given = target
-        self.values[step.target] = given
+def _inputs(report: Report, root: KerasBody) -> list[str]:
+    network = report.network
+    lines: list[str] = []
+    # The first names of all are those of the inputs.
+    for id, value, name in zip(network.inputs, root.arguments, root.names, strict=False):
+        sizes = _last(structure_of(network.capsules[id]).sizes)
+        lines.append(f'{INDENT}{value} = keras.Input({sizes}, name="{name}")')
+    return lines
 
-    def _free(self, name: str, given: str, argument: int) -> str:
-        """Give a name that no value has which is still needed; the value that is used up here may be given up."""
-        if name == given:
-            return name if self.uses.get(argument) == 1 else self.names.fresh(name)
-        return self.names.fresh(name) if name in self.values.values() else name
+
+def _model(root: KerasBody) -> str:
+    return f"keras.Model({listed(root.arguments)}, {listed(root.result.split(', '))})"
 
 
 def _missing(found: Mapping[str, tuple[str, str]]) -> list[str]:
@@ -224,35 +189,32 @@ def _missing(found: Mapping[str, tuple[str, str]]) -> list[str]:
     return told
 
 
-def _laid_out(line: _Line, comment: str) -> list[str]:
+def _laid_out(line: KerasLine, call: str, comment: str) -> list[str]:
     """Lay out a call of a layer that is made in the same line: the last brackets are opened, or those before them."""
-    whole = f"{INDENT}{line.name} = {line.call}({line.given})"
+    target = f"{INDENT}{line.name} = " if line.name else f"{INDENT}return "
+    whole = f"{target}{call}({line.given})"
     if len(whole) + len(comment) + 4 <= WIDTH and comment:
         return [f"{whole}  # {comment}"]
     above = [f"{INDENT}# {comment}"] if comment else []
     if len(whole) <= WIDTH:
         return [*above, whole]
-    start = f"{INDENT}{line.name} = {line.call}("
+    start = f"{target}{call}("
     if len(start) <= WIDTH:
         inner = f"{INDENT * 2}{line.given}"
         if len(inner) <= WIDTH:
             return [*above, start, inner, f"{INDENT})"]
         names = [f"{INDENT * 3}{name}," for name in line.given[1:-1].split(", ")]
         return [*above, start, f"{INDENT * 2}[", *names, f"{INDENT * 2}]", f"{INDENT})"]
-    made, _, options = line.call.partition("(")
+    made, _, options = call.partition("(")
     options = options.removesuffix(")")
     inner = f"{INDENT * 2}{options}"
     rows = [inner] if len(inner) <= WIDTH else [f"{INDENT * 2}{option}," for option in options.split(", ")]
-    return [*above, f"{INDENT}{line.name} = {made}(", *rows, f"{INDENT})({line.given})"]
+    return [*above, f"{target}{made}(", *rows, f"{INDENT})({line.given})"]
 
 
 def _last(sizes: Sizes) -> str:
     turned = (*sizes[1:], sizes[0])
     return f"({', '.join(map(str, turned))}{',' if len(turned) == 1 else ''})"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"
 
 
 def _about(report: Report) -> list[str]:

@@ -76,11 +76,12 @@ def _convolution(layer: Layer, name: str, takes: Sizes, bias: bool | None) -> Ca
     middle = all(2 * p == r for r, p in zip(reach, at["padding"], strict=True))
     same = middle and any(at["padding"]) and all(s == 1 for s in at["stride"])
     before = () if same else _zero_padding(takes, at["padding"], at["padding"])
+    # What Keras takes for granted is stated as well: other uses of a group may differ in it.
     stated = _stated(
-        strides=_other(at["stride"]),
+        strides=pair(at["stride"]),
         padding='"same"' if same else None,
-        dilation_rate=_other(at["dilation"]),
-        groups=at["groups"] if at["groups"] > 1 else None,
+        dilation_rate=pair(at["dilation"]),
+        groups=at["groups"],
         use_bias=bias,
     )
     return (*before, f'layers.Conv{_axes(takes)}({kernels}, {pair(kernel)}{stated}, name="{name}")')
@@ -91,14 +92,10 @@ def _transposed(layer: Layer, name: str, bias: bool | None) -> Calls:
     if at["groups"] > 1 or any(d != 1 for d in at["dilation"]) or any(at["output_padding"]):
         raise NoLayer("its transposed convolution has groups, a dilation or a padding of its output")
     _, kernels, *kernel = layer.weight_shape
-    stated = _stated(strides=_other(at["stride"]), use_bias=bias)
+    stated = _stated(strides=pair(at["stride"]), use_bias=bias)
     axes = f"{len(kernel)}D"
     after = (f"layers.Cropping{axes}({pair(at['padding'])})",) if any(at["padding"]) else ()
     return (f'layers.Conv{axes}Transpose({kernels}, {pair(kernel)}{stated}, name="{name}")', *after)
-
-
-def _other(values: Sequence[int]) -> str | None:
-    return pair(values) if any(value != 1 for value in values) else None
 
 
 def _part_calls(layer: Layer, name: str, takes: Sizes) -> Calls:

@@ -14,10 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from inkcap.engine.build import build, run_source
 from inkcap.exchange.bins import shares_of_bins
-from inkcap.exchange.proof import Proof, give_weights, largest_difference, stored_in
-from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
+from inkcap.exchange.proof import Proof, largest_difference, random_pair
+from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.program import Identifiers
 from inkcap.structures import InkcapError
@@ -44,11 +43,7 @@ class OnnxError(InkcapError):
 
 def prove_onnx(file: TorchFile, seed: int = 0) -> Proof:
     """Export with random weights and running statistics, and compare what onnxruntime computes with the drawing."""
-    network = file.report.network
-    ours = build(network)
-    randomise(ours, network, seed)
-    theirs = run_source(file.source, file.name)
-    give_weights(theirs, file.names, stored_in(ours))
+    ours, theirs = random_pair(file, seed)
     return Proof(check_onnx(to_onnx(file, theirs), file, ours.eval(), seed))
 
 

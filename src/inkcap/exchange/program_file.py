@@ -7,10 +7,9 @@ import io
 import torch
 from torch import nn
 
-from inkcap.engine.build import build, run_source
 from inkcap.exchange.onnx_file import EXAMPLES, OTHER_BATCHES, first_line_of, quietly
-from inkcap.exchange.proof import Proof, give_weights, largest_difference, stored_in
-from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
+from inkcap.exchange.proof import Proof, largest_difference, random_pair
+from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.structures import InkcapError
 
@@ -21,11 +20,7 @@ class ProgramError(InkcapError):
 
 def prove_program(file: TorchFile, seed: int = 0) -> Proof:
     """Export with random weights and running statistics, and compare what the loaded program computes."""
-    network = file.report.network
-    ours = build(network)
-    randomise(ours, network, seed)
-    theirs = run_source(file.source, file.name)
-    give_weights(theirs, file.names, stored_in(ours))
+    ours, theirs = random_pair(file, seed)
     return Proof(check_program(to_program(file, theirs), file, ours.eval(), seed))
 
 

@@ -38,11 +38,8 @@ class Proof:
 
 def prove_torch(file: TorchFile, seed: int = 0) -> Proof:
     """Compare the printed file with the module that trains: outputs, and gradients and states of a training step."""
-    network = file.report.network
-    ours, theirs = build(network), run_source(file.source, file.name)
-    randomise(ours, network, seed)
-    give_weights(theirs, file.names, stored_in(ours))
-    inputs = random_inputs(network, seed)
+    ours, theirs = random_pair(file, seed)
+    inputs = random_inputs(file.report.network, seed)
     for module in (ours, theirs):
         module.eval()
     with torch.no_grad():
@@ -58,6 +55,15 @@ def prove_torch(file: TorchFile, seed: int = 0) -> Proof:
     states = [(state, moved[file.names[name]]) for name, state in named_states(ours).items()]
     largest_difference("running statistics", *_apart(states))
     return Proof(outputs, largest_difference("gradients", *_apart(known)) if known else None)
+
+
+def random_pair(file: TorchFile, seed: int) -> tuple[nn.Module, nn.Module]:
+    """Give the module that trains and that of the printed file, with the same random weights."""
+    network = file.report.network
+    ours, theirs = build(network), run_source(file.source, file.name)
+    randomise(ours, network, seed)
+    give_weights(theirs, file.names, stored_in(ours))
+    return ours, theirs
 
 
 def largest_difference(

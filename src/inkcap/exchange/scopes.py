@@ -113,6 +113,13 @@ class Scopes:
         """Give the blocks right inside of one."""
         return [inner for inner in self.paths if self.parent(inner) == path]
 
+    def levels(self) -> list[list[str]]:
+        """Give the blocks from the inside outwards: first those that have none inside, then those around them."""
+        heights: dict[str, int] = {}
+        for path in sorted(self.paths, key=len, reverse=True):
+            heights[path] = 1 + max((heights[inner] for inner in self.children(path)), default=0)
+        return [[path for path in self.paths if heights[path] == height] for height in sorted(set(heights.values()))]
+
     def order(self, path: str) -> list[Item]:
         """Give what a block does, each after what it needs, otherwise as the program does."""
         rows = self._rows(path)

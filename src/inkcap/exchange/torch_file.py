@@ -9,15 +9,16 @@ from inkcap.drawing import Drawing
 from inkcap.engine.build import lower
 from inkcap.engine.printing import called_functions, print_functions
 from inkcap.exchange.bodies import Body, BodyPrinter, Made
-from inkcap.exchange.classes import MOST_ARGUMENTS, PrintedClass, count_differences, numbers_of, skeleton_of, unify
+from inkcap.exchange.classes import PrintedClass, numbers_of, skeleton_of, sort_alike, unify
 from inkcap.exchange.instances import ROOT, find_instances
-from inkcap.exchange.layout import assigned, called, signature
+from inkcap.exchange.layout import WIDTH, assigned, called, signature
 from inkcap.exchange.scopes import NoBlock, Scopes
 from inkcap.exchange.training_script import training_lines
 from inkcap.network import Report, check, structure_of
 from inkcap.program import Identifiers, class_name
 
 INDENT = "        "
+USES_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,8 @@ class _Classes:
 
     def print(self) -> Body:
         made: dict[str, Made] = {}
-        heights: dict[str, int] = {}
-        for path in sorted(self.scopes.paths, key=len, reverse=True):
-            heights[path] = 1 + max((heights[inner] for inner in self.scopes.children(path)), default=0)
-        for height in sorted(set(heights.values())):
-            bodies = {
-                path: BodyPrinter(self.scopes, path, made, self.taken).print()
-                for path in self.scopes.paths
-                if heights[path] == height
-            }
+        for level in self.scopes.levels():
+            bodies = {path: BodyPrinter(self.scopes, path, made, self.taken).print() for path in level}
             for paths in self._alike(bodies):
                 made |= self._class(paths, [bodies[path] for path in paths])
         root = BodyPrinter(self.scopes, ROOT, made, self.taken).print()
@@ -93,22 +87,12 @@ class _Classes:
         return root
 
     def _alike(self, bodies: dict[str, Body]) -> list[list[str]]:
-        """Sort instances into those that are one class."""
-        kinds: dict[object, list[str]] = {}
-        for path, body in bodies.items():
-            group = self.scopes.instances.by_path[path].group.id
-            kinds.setdefault((group, skeleton_of(body)), []).append(path)
-        found: list[list[str]] = []
-        for paths in kinds.values():
-            values = [self.scopes.instances.by_path[path].values for path in paths]
-            if count_differences([bodies[path] for path in paths], values) <= MOST_ARGUMENTS:
-                found.append(paths)
-                continue
-            apart: dict[object, list[str]] = {}
-            for path in paths:
-                apart.setdefault(numbers_of(bodies[path]), []).append(path)
-            found += apart.values()
-        return found
+        instances = {path: self.scopes.instances.by_path[path] for path in bodies}
+        return sort_alike(
+            {path: (instances[path].group.id, skeleton_of(body)) for path, body in bodies.items()},
+            {path: numbers_of(body) for path, body in bodies.items()},
+            {path: instance.values for path, instance in instances.items()},
+        )
 
     def _class(self, paths: list[str], bodies: list[Body]) -> dict[str, Made]:
         instances = [self.scopes.instances.by_path[path] for path in paths]
@@ -118,10 +102,7 @@ class _Classes:
             name, bodies, [instance.values for instance in instances], (*self.taken, "self", *self.told, name)
         )
         self.classes.append(printed)
-        rows = list(dict.fromkeys(instance.row for instance in instances))
-        shown = ", ".join(rows[:4]) + (" …" if len(rows) > 4 else "")
-        times = "" if len(paths) == 1 else f", {len(paths)} times"
-        self.told[name] = [f"The group {group}: used as {shown}{times}."]
+        self.told[name] = [told_uses(group, [instance.row for instance in instances])]
         return {path: Made(c, body) for path, c, body in zip(paths, constructors, bodies, strict=True)}
 
 
@@ -152,6 +133,18 @@ def _docstring(about: Sequence[str]) -> list[str]:
     if not rest:
         return [f'    """{first}"""']
     return [f'    """{first}', "", *(f"    {line}".rstrip() for line in rest), '    """']
+
+
+def told_uses(group: str, uses: Sequence[str]) -> str:
+    """Say where a group is used, for the docstring of its block."""
+    rows = list(dict.fromkeys(uses))
+    times = "" if len(uses) == 1 else f", {len(uses)} times"
+    for count in range(USES_SHOWN, 0, -1):
+        shown = ", ".join(rows[:count]) + (" …" if len(rows) > count else "")
+        told = f"The group {group}: used as {shown}{times}."
+        if len(f'    """{told}"""') <= WIDTH:
+            return told
+    return f"The group {group}{times}."
 
 
 def plain(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -162,7 +162,7 @@ def _figure_svg(report: Report, style: Style, *, physical: bool) -> str:
     theme: Theme = "mono" if style.monochrome else "paper"
     panels = [_panel(drawing, known, style, sheet)]
     if style.compact:
-        for group, path in _groups(drawing, drawing.uses.values()):
+        for group, path in used_groups(drawing):
             body = inside(drawing, group.id)
             panel = _panel(body, known.below(path, body), style, sheet)
             panels.append(replace(panel, under=_told(group, path)))
@@ -185,16 +185,16 @@ def _told(group: Group, path: str) -> str:
     return f"{group.label or group.id}, as {path[:-1]}"
 
 
-def _groups(drawing: Drawing, uses: Iterable[Use]) -> Iterator[tuple[Group, str]]:
+def used_groups(drawing: Drawing) -> Iterator[tuple[Group, str]]:
     """Give every group that is used, with the path of its first use, those inside of others after them."""
     told: set[str] = set()
-    waiting = [(use, "") for use in uses]
+    waiting: list[tuple[Use, str]] = [(use, "") for use in drawing.uses.values()]
     while waiting:
         use, outside = waiting.pop(0)
         if use.group in told:
             continue
         told.add(use.group)
         group = drawing.groups[use.group]
-        path = f"{outside}{use.id}." if use.repeat == 1 else f"{outside}{use.id}.0."
-        yield group, path
-        waiting += [(inner, path) for inner in group.uses]
+        inside = f"{outside}{use.id}." if use.repeat == 1 else f"{outside}{use.id}.0."
+        yield group, inside
+        waiting += [(inner, inside) for inner in group.uses]

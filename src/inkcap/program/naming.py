@@ -33,6 +33,10 @@ class Identifiers:
         self._given: dict[str, str] = {}
         self._taken: set[str] = set()
 
+    def take(self, given: str) -> None:
+        """Keep an identifier that was given elsewhere, letter by letter: cleaned again it may be cut to another."""
+        self._taken.add(given)
+
     def of(self, name: str) -> str:
         """Give the identifier of a name; the same name always has the same."""
         if name not in self._given:

@@ -72,13 +72,18 @@ def spread_line(t: Translator, value: Value, shape: Sizes, drawn: Sizes) -> Line
     return Line("resampling", t.vertex(value, value.sizes), {"size": drawn[1:]})
 
 
-def _shift(t: Translator, node: Node, place: int, constant: Constant) -> None:
+def _met(t: Translator, node: Node, place: int, constant: Constant, does: str) -> tuple[Value, Sizes]:
+    """Give the value that a constant meets, and its structure; only the constant may spread."""
     value = t.value(node, place)
     if value.of.dtype not in FLOATING:
-        raise NoSymbol(f"it adds to {value.of.dtype}")
+        raise NoSymbol(f"it {does} {value.of.dtype}")
     if _meet(t, node, [value.shape, constant.shape or (1,)]) != value.shape:
-        raise NoSymbol(f"a constant of {constant.shape} spreads what it meets")
-    drawn = t.structure(value)
+        raise NoSymbol(f"a constant of {t.show(constant.shape)} spreads what it meets")
+    return value, t.structure(value)
+
+
+def _shift(t: Translator, node: Node, place: int, constant: Constant) -> None:
+    value, drawn = _met(t, node, place, constant, "adds to")
     kind, held = spread(value, drawn, constant)
     of = value.of
     if kind == "one":
@@ -159,12 +164,7 @@ def _gate(t: Translator, node: Node, attributes: dict[str, Any]) -> None:
 
 
 def _scale(t: Translator, node: Node, place: int, constant: Constant, turned: bool = False) -> None:
-    value = t.value(node, place)
-    if value.of.dtype not in FLOATING:
-        raise NoSymbol(f"it multiplies {value.of.dtype}")
-    if _meet(t, node, [value.shape, constant.shape or (1,)]) != value.shape:
-        raise NoSymbol(f"a constant of {constant.shape} spreads what it meets")
-    drawn = t.structure(value)
+    value, drawn = _met(t, node, place, constant, "multiplies")
     kind, held = spread(value, drawn, constant)
     of = value.of
     grows = not of.sealed and t.alone(node.inputs[place]) and value.order is None and of.drawn == drawn

@@ -259,9 +259,10 @@ class Translator:
             attributes["shape"] = drawn
         return Line("reshaping", source, attributes)
 
-    def begin(self, value: Value, drawn: Sizes, name: str, scope: tuple[tuple[str, str], ...] = ()) -> Growing:
+    def begin(self, value: Value, drawn: Sizes, name: str, scope: tuple[tuple[str, str], ...] | None = None) -> Growing:
         """Begin an identical capsule that a value enters."""
-        return Growing(name, drawn, [self.line(value, drawn)], scope=scope or value.of.scope, dtype=value.of.dtype)
+        around = next(s for s in (scope, value.scope, value.of.scope) if s is not None)
+        return Growing(name, drawn, [self.line(value, drawn)], scope=around, dtype=value.of.dtype)
 
     def vertex(self, value: Value, drawn: Sizes | None = None) -> Growing:
         """Give a sealed capsule that gives a value in this structure."""
@@ -314,7 +315,7 @@ class Translator:
             raise NoSymbol(f"what it gives has the shape {self.show(shape)}: the batch is not one of its axes")
         if not self.alone(node.inputs[0]):
             self.seal(value.of)
-        self.values[node.outputs[0]] = Value(shape, value.of, order, node.outputs[0])
+        self.values[node.outputs[0]] = Value(shape, value.of, order, node.outputs[0], node.scope)
 
     @staticmethod
     def show(shape: Sizes) -> str:

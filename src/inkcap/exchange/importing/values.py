@@ -77,6 +77,8 @@ class Value:
     order: tuple[int, ...] | None = None
     name: str = ""
     """What a capsule that lays it out so would be called."""
+    scope: tuple[tuple[str, str], ...] | None = None
+    """The modules around the node that reads it so; unknown, those around its capsule."""
 
     @property
     def sizes(self) -> Sizes:
