@@ -8,7 +8,7 @@ import pytest
 import torch
 from drawn import random_drawings
 from hypothesis import given, settings
-from small_zoo import LEARNS_OTHERWISE
+from small_zoo import LEARNING, each_network
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 from training_alike import assert_trains_alike, in_float64, random_batch, train_small_alike
@@ -22,10 +22,10 @@ from inkcap.recipes import DataSpec, LossSpec, Recipe
 from inkcap.training.facts import facts_of
 from inkcap.training.losses import explicit_loss, loss_function, total_loss
 from inkcap.training.scores import outputs_of
-from inkcap.zoo import NETWORKS, draw
+from inkcap.zoo import draw
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in LEARNS_OTHERWISE])
+@pytest.mark.parametrize("name", each_network(LEARNING))
 def test_every_network_of_the_zoo_trains_alike(name: str) -> None:
     train_small_alike(name, most=400_000)
 

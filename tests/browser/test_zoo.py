@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hands import open_zoo
 from PIL import Image
+from small_zoo import each_network
 
 from inkcap.zoo import NETWORKS
 
@@ -44,7 +45,7 @@ def look(page) -> Image.Image:
     return shot.convert("L").resize(SIZE, Image.Resampling.BOX)
 
 
-@pytest.mark.parametrize("name", list(NETWORKS))
+@pytest.mark.parametrize("name", each_network())
 def test_a_network_of_the_zoo_opens_and_looks_right(open_page, name):
     page = open_page
     open_zoo(page, name)

@@ -15,18 +15,23 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import torch
+from warm import warm_commands
 
 from inkcap.drawing import from_text
 from inkcap.recipes import recipe_from_text
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BIN = Path(sys.executable).parent
+COLD = {"docs/guides/groups.md"}
+"""Pages whose commands start as they do for a person; on the others PyTorch is imported already."""
 LANGUAGES = {"python", "console", "json", "text"}
 SYMBOL_GUIDE = "docs/guides/add-a-symbol.md"
 NETWORK_GUIDE = "docs/guides/add-a-network.md"
@@ -122,8 +127,9 @@ def commands_in(block: Block) -> list[tuple[str, list[str]]]:
     return found
 
 
-def run_console(block: Block, folder: Path) -> None:
-    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+def run_console(block: Block, folder: Path, first: Path | None = None) -> None:
+    """Run the commands of a block; those of the first folder, if one is given, go before the installed ones."""
+    places = os.pathsep.join(map(str, [*([first] if first else []), BIN, os.environ.get("PATH", "")]))
     environment = {**os.environ, "PATH": places, "NO_COLOR": "1", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
     commands = commands_in(block)
     expected = re.fullmatch(r"exit (\d+)", block.marker)
@@ -156,9 +162,15 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="warm-") as folder, warm_commands(Path(folder)) as commands:
+        yield commands
+
+
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("page", RUNNABLE)
-def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_does_what_it_says(page: str, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "snippet"}
     blocks = [block for block in BLOCKS if block.page == page]
@@ -166,7 +178,7 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path, monkeypatch: pytest
         if block.marker.startswith(("not run:", "file:")):
             continue
         if block.language == "console":
-            run_console(block, tmp_path)
+            run_console(block, tmp_path, None if page in COLD else warm)
         elif block.language == "python":
             run_python(block, namespace, after if after and after.language == "text" and after.follows else None)
 

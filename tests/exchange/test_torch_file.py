@@ -9,15 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_zoo import draw_small
+from small_zoo import draw_small, each_network
 
 from inkcap.drawing import Drawing, from_text
 from inkcap.exchange import NotProven, TorchFile, print_torch, prove_torch
-from inkcap.zoo import NETWORKS, draw
-
-SLOW = {name for name in NETWORKS if name.startswith(("resnet101", "resnet152", "densenet16", "densenet2", "3dcnn"))}
-SLOW |= {name for name in NETWORKS if name.startswith(("alphagozero_39", "vgg13", "vgg19", "resnet50_original"))}
-EACH = [pytest.param(name, marks=pytest.mark.soak) if name in SLOW else name for name in NETWORKS]
+from inkcap.zoo import draw
 
 
 def check_with_ruff(folder: Path, *how: str) -> None:
@@ -27,7 +23,7 @@ def check_with_ruff(folder: Path, *how: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", each_network())
 def test_every_network_of_the_zoo_is_proven_and_lint_clean(name: str, tmp_path: Path) -> None:
     drawing = draw_small(name)
     file = print_torch(drawing, train=True)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
+
+import pytest
 
 from inkcap.drawing import Drawing
 from inkcap.zoo import NETWORKS
@@ -41,8 +44,25 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 """Arguments by the pattern of a name."""
 
+LIKE_ANOTHER = (
+    "vgg13*", "vgg19*", "vgg16_bn", "resnet34", "resnet101*", "resnet152*", "resnet50_original", "densenet16*",
+    "densenet201", "alphagozero_39*", "alphagozero_19_convbias", "googlenet_caffe_main", "deepae_faces*",
+    "dqn_nature_A18", "dqn_nature_A6", "3dcnn_ji",
+)  # fmt: skip
+"""Networks with more of what another has, or dear for what they show: what is done to each takes them in a soak."""
+
 LEARNS_OTHERWISE = {"mp_neuron", "perceptron"}
 """A step has no slope: these do not learn by gradients."""
+LEARNING = [name for name in NETWORKS if name not in LEARNS_OTHERWISE]
+
+
+def each_network(names: Iterable[str] = NETWORKS) -> list[Any]:
+    """Give networks of the zoo as cases of a test; those that are like another, or dear, are a soak."""
+
+    def dear(name: str) -> bool:
+        return any(fnmatch.fnmatch(name, pattern) for pattern in LIKE_ANOTHER)
+
+    return [pytest.param(name, marks=pytest.mark.soak) if dear(name) else name for name in names]
 
 
 def draw_small(name: str) -> Drawing:

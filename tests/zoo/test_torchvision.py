@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch_models as models
-from small_zoo import SMALL, draw_small
+from small_zoo import SMALL, draw_small, each_network
 from torch import nn
 
 from inkcap.engine import build, load_weights
@@ -54,7 +54,7 @@ def random_state(module: nn.Module) -> dict[str, torch.Tensor]:
     return state
 
 
-@pytest.mark.parametrize("name", WITH_FIVE)
+@pytest.mark.parametrize("name", each_network(WITH_FIVE))
 def test_a_network_is_the_one_of_torchvision(name: str) -> None:
     theirs = WITH_FIVE[name]().double().eval()
     state = random_state(theirs)

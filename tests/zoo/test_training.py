@@ -6,13 +6,12 @@ import json
 
 import pytest
 import torch
-from small_zoo import LEARNS_OTHERWISE, draw_small
+from small_zoo import LEARNING, LEARNS_OTHERWISE, draw_small, each_network
 from torch.nn import functional
 
 from inkcap.drawing import Drawing, from_text
 from inkcap.engine import build, initialise, named_weights
 from inkcap.network import Network, check
-from inkcap.zoo import NETWORKS
 
 SCORED = ("softmax", "position-softmax")
 """Outputs whose loss is computed from their total input."""
@@ -69,7 +68,7 @@ def covered_biases(network: Network) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in LEARNS_OTHERWISE])
+@pytest.mark.parametrize("name", each_network(LEARNING))
 def test_a_network_runs_and_a_step_lowers_its_loss(name: str) -> None:
     network = in_float64(draw_small(name))
     returns = {id: "U" for id in network.outputs if network.capsules[id].symbol in SCORED}

@@ -54,7 +54,8 @@ def draw(name: str, sealed: list[Growing], outputs: list[Growing]) -> Drawn:
     """Write down the capsules that outputs depend on, and the connections between them."""
     kept = _needed(sealed, outputs)
     names, lines = Names(), Names()
-    ids = {id(grown): names.of(grown.name) for grown in kept}
+    # PyTorch's exporter begins every node's name with node_.
+    ids = {id(grown): names.of(grown.name.removeprefix("node_")) for grown in kept}
     ties = _ties(kept)
     capsules: list[dict[str, Any]] = []
     connections: list[dict[str, Any]] = []
