@@ -47,7 +47,7 @@ SMALL: dict[str, dict[str, Any]] = {
 LIKE_ANOTHER = (
     "vgg13*", "vgg19*", "vgg16_bn", "resnet34", "resnet101*", "resnet152*", "resnet50_original", "densenet16*",
     "densenet201", "alphagozero_39*", "alphagozero_19_convbias", "googlenet_caffe_main", "deepae_faces*",
-    "dqn_nature_A18", "dqn_nature_A6", "3dcnn_ji",
+    "dqn_nature_A18", "dqn_nature_A6", "3dcnn_ji", "fcn16s*", "fcn_resnet101*", "ssd300_tv*", "yolov1_darknet*",
 )  # fmt: skip
 """Networks with more of what another has, or dear for what they show: what is done to each takes them in a soak."""
 
