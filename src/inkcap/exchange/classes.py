@@ -13,6 +13,7 @@ from inkcap.exchange.bodies import Body, Declaration, Line
 from inkcap.program import Identifiers, identifier
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
+SLICE = re.compile(r"((?<=\[)|(?<=, )|[\w.*]+(?: \* [\w.]+)?):([\w.]+(?: \* [\w.]+)?)(?=[,\]])")
 MOST_ARGUMENTS = 6
 """Blocks that differ in more numbers, not counting those that a person named, are written out one by one."""
 SHAPES_SHOWN = 3
@@ -196,6 +197,11 @@ def _roles(body: Body) -> list[str]:
     return [*roles, *("size" for line in body.lines for _ in _numbers(line.expression))]
 
 
+def _apart(found: re.Match[str]) -> str:
+    """Part the ends of a slice from its colon where they are more than a name or a number, as formatters do."""
+    return f"{found[1]} : {found[2]}".lstrip() if "." in found[0] or " " in found[0] else found[0]
+
+
 def _filled(bodies: Sequence[Body], texts: Mapping[int, str], kept: Mapping[str, str]) -> Body:
     """Write arguments in the places of numbers that differ."""
     first = bodies[0]
@@ -213,7 +219,7 @@ def _filled(bodies: Sequence[Body], texts: Mapping[int, str], kept: Mapping[str,
                 return written
             return f"{factor} self.{kept[name]}".strip()
 
-        return text if _is_list(text) else NUMBER.sub(number, text)
+        return text if _is_list(text) else SLICE.sub(_apart, NUMBER.sub(number, text))
 
     declarations = [Declaration(d.attribute, _unstated(fill(_stated(d.made), False))) for d in first.declarations]
     lines: list[Line] = []
