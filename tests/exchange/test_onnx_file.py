@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import onnx
 import pytest
+import torch
 from small_zoo import draw_small
 
+from inkcap.drawing import Drawing
+from inkcap.engine.build import build
 from inkcap.exchange import NotProven, print_torch
 from inkcap.exchange.exporting import drawn_with, loaded
 from inkcap.exchange.onnx_file import check_onnx, prove_onnx, to_onnx
-from inkcap.exchange.proof import stored_in
+from inkcap.exchange.proof import as_near_as_rounding, largest_difference, stored_in
+from inkcap.network import check
 from inkcap.zoo import NETWORKS, draw
 
 QUICK = {"mlp_fig20_2-6-4-2", "figure-16", "lenet5_1998", "capsnet_sabour", "resnet18"}
@@ -18,7 +22,24 @@ EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.soak) fo
 
 @pytest.mark.parametrize("name", EACH)
 def test_every_network_of_the_zoo_is_proven(name: str) -> None:
-    assert prove_onnx(print_torch(draw_small(name))).outputs <= 1e-4
+    # EM routing enlarges what is rounded: last places moved in its weights move its outputs as far.
+    allowed = 1e-3 if name.startswith("emcaps") else 1e-4
+    assert prove_onnx(print_torch(draw_small(name))).outputs <= allowed
+
+
+def test_what_only_rounding_moves_is_proven_and_no_more() -> None:
+    drawing = Drawing("steep")
+    drawing.add("x", "1D-data", dimension=50)
+    drawing.then("y", "1D-expression", "transfer", expression="sin(3000*x)")
+    ours = build(check(drawing).network)
+    inputs = (torch.randn((3, 50), generator=torch.Generator().manual_seed(0)),)
+    near, far = torch.sin(3000 * inputs[0].double()).float(), torch.sin(3001 * inputs[0].double()).float()
+    mine = (ours(*inputs),)
+    with pytest.raises(NotProven):
+        largest_difference("outputs", mine, (near,), 1e-5)
+    assert as_near_as_rounding(ours, inputs, mine, (near,), 1e-5) < 1e-3
+    with pytest.raises(NotProven, match="outputs differ"):
+        as_near_as_rounding(ours, inputs, mine, (far,), 1e-5)
 
 
 def test_another_weight_is_not_proven_and_the_batch_is_open() -> None:

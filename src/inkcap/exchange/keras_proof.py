@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from inkcap.engine.build import build
 from inkcap.exchange.keras_file import KerasFile, NoKeras
-from inkcap.exchange.proof import Proof, largest_difference, stored_in
+from inkcap.exchange.proof import Proof, as_near_as_rounding, stored_in
 from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
 from inkcap.program import Layer
 
@@ -64,7 +64,7 @@ def compare(model: Any, file: KerasFile, ours: nn.Module, seed: int = 0) -> floa
             made: Any = model(given[0] if len(given) == 1 else given, training=False)
             parts: list[Any] = [made] if len(mine) == 1 else list(made)
             theirs = [_channels_first(torch.from_numpy(_array(part))) for part in parts]
-        worst = max(worst, largest_difference("outputs", mine, theirs, TOLERANCE))
+        worst = max(worst, as_near_as_rounding(ours, inputs, mine, theirs, TOLERANCE))
     return worst
 
 

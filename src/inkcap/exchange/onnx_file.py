@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.exchange.bins import shares_of_bins
-from inkcap.exchange.proof import Proof, largest_difference, random_pair
+from inkcap.exchange.proof import Proof, as_near_as_rounding, random_pair
 from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.program import Identifiers
@@ -99,7 +99,7 @@ def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) 
             mine = as_tuple(ours(*inputs))
         given = {name: inputs[place].numpy() for name, place in kept.items()}
         found: list[Tensor] = [torch.from_numpy(array) for array in session.run(None, given)]
-        worst = max(worst, largest_difference("outputs", mine, found, TOLERANCE))
+        worst = max(worst, as_near_as_rounding(ours, inputs, mine, found, TOLERANCE))
     return worst
 
 

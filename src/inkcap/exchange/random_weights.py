@@ -43,7 +43,7 @@ def _draw(module: nn.Module, network: Network, seed: int, gain: float) -> None:
             if record.initialiser == "ones":
                 # The scale of a normalisation: around 1, each another.
                 drawn = 1 + 0.2 * noise
-            elif weight.dim() > 1:
+            elif weight.dim() > 1 or record.initialiser == "uniform":
                 drawn = noise * gain / max(record.fan_in, 1) ** 0.5
             else:
                 drawn = 0.3 * noise
