@@ -46,6 +46,8 @@ class OutputScore:
             if self.scale is not None:
                 # Targets were brought to a common scale; errors are told in their own.
                 counted = counted.reshape(len(counted), -1) * self.scale.to(counted.device)
+            # A target that is NaN is not asked for.
+            counted = counted.reshape(-1)[~target.isnan().reshape(-1)]
         elif self.target == "bits":
             # Logits change their answer at 0, values between 0 and 1 at one half.
             edge = 0.0 if self.kind == "binary-cross-entropy" else 0.5
