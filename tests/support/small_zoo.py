@@ -35,7 +35,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "capsnet_*": {"kernel": 5, "channels": 8, "types": 2, "decoder": (8, 12), "input": (14, 14, 1)},
     "emcaps_*": {"a": 6, "b": 2, "c": 3, "d": 3, "input": (18, 18, 2)},
     "neocognitron": {"planes": 4},
-    "dqn_*": {"input": (36, 36, 4)},
+    "dqn_nature*": {"input": (36, 36, 4)},
+    "dqn_small": {"width": 4, "hidden": 8},
     "alphago2016_*": {"input": (5, 5, 4), "width": 6},
     "alphagozero_*": {"input": (5, 5, 3), "width": 4, "hidden": 8},
 }

@@ -100,12 +100,12 @@ def _reference_attend(v: Sequence[Array], at: Attributes) -> Array:
 
 
 def _reference_positions(v: Sequence[Array], at: Attributes) -> Array:
-    rows, width = v[0].shape[-2:]
-    waves = np.zeros((rows, width))
-    for pair in range(0, width, 2):
-        angles = np.arange(rows) / at["base"] ** (pair / width)
-        waves[:, pair : pair + 2] = np.stack([np.sin(angles), np.cos(angles)], 1)[:, : width - pair]
-    return v[0] + waves
+    (x,), base = v, float(at["base"])
+    waves = np.zeros(x.shape[-2:])
+    for row, column in np.ndindex(*waves.shape):
+        angle = row / base ** (2 * (column // 2) / x.shape[-1])
+        waves[row, column] = np.cos(angle) if column % 2 else np.sin(angle)
+    return x + waves
 
 
 ROWS_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
