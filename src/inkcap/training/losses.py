@@ -179,6 +179,11 @@ class TotalLoss:
         return total
 
 
+    def apart(self, values: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        """Give the loss of every output for itself, without its weight."""
+        return torch.stack([part(*pair).double() for part, *pair in zip(self.parts, values, targets, strict=True)])
+
+
 def total_loss(facts: NetworkFacts, recipe: Recipe) -> TotalLoss:
     """Make the total loss of a completed recipe."""
     by_output = {loss.output: loss for loss in recipe.losses}

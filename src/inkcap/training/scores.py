@@ -106,6 +106,7 @@ def measure(
     was_training = module.training
     module.eval()
     total: Tensor | float = 0.0
+    each: Tensor | None = None
     count = 0
     try:
         for inputs, targets in batches:
@@ -114,6 +115,9 @@ def measure(
             values = outputs_of(module(*inputs))
             size = inputs[0].shape[0]
             total = total + loss(values, targets) * size
+            if len(scores) > 1:
+                apart = loss.apart(values, targets) * size
+                each = apart if each is None else each + apart
             count += size
             for score, value, target in zip(scores, values, targets, strict=True):
                 score.add(value, target)
@@ -124,6 +128,7 @@ def measure(
         same = [score for score in scores if score.measure == name]
         if same:
             found[name] = sum(score.value() for score in same) / len(same)
-    if len(scores) > 1:
+    if each is not None:
+        found.update({f"loss.{score.output.name}": float(each[i]) / count for i, score in enumerate(scores)})
         found.update({f"{score.measure}.{score.output.name}": score.value() for score in scores})
     return found
