@@ -60,5 +60,5 @@ def test_a_policy_that_is_no_share_is_refused(tmp_path: Path) -> None:
     positions(tmp_path)
     arrays = dict(np.load(tmp_path / "positions.npz"))
     np.savez(tmp_path / "positions.npz", **{**arrays, "policy": arrays["policy"] * 2})
-    with pytest.raises(TrainingError, match="'policy' holds .* shares of two or more classes that sum to 1"):
+    with pytest.raises(TrainingError, match=r"'policy' holds .* shares of two or more classes that sum to 1"):
         train(alphago_zero(1, input=(4, 4, 3), width=4, hidden=4), recipe(epochs=1), tmp_path)

@@ -178,7 +178,6 @@ class TotalLoss:
             raise ValueError("a recipe has at least one loss with a weight above 0")
         return total
 
-
     def apart(self, values: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
         """Give the loss of every output for itself, without its weight."""
         return torch.stack([part(*pair).double() for part, *pair in zip(self.parts, values, targets, strict=True)])
