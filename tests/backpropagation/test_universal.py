@@ -18,7 +18,7 @@ from inkcap.drawing import Drawing, from_text
 from inkcap.engine import Backpropagator, build, initialise, named_weights, weights_of
 from inkcap.engine.losses import by_autograd, half_squares, loss_with_gradient
 from inkcap.network import check
-from inkcap.recipes import DataSpec, LossSpec, Recipe
+from inkcap.recipes import LOSSES, DataSpec, LossSpec, Recipe
 from inkcap.training.facts import facts_of
 from inkcap.training.losses import explicit_loss, loss_function, total_loss
 from inkcap.training.scores import outputs_of
@@ -183,6 +183,7 @@ def test_training_asks_for_no_gradient_by_data() -> None:
         ("cross-entropy", {"label_smoothing": 0.2}, (4, 2, 3), "labels"),
         ("cross-entropy", {}, (4, 1, 1), "flat"),
         ("mean-squared-error", {}, (4, 2, 3), "numbers"),
+        ("huber", {"delta": 0.7}, (4, 2, 3), "some numbers"),
         ("binary-cross-entropy", {}, (4,), "bits"),
         ("margin", {"upper": 0.8, "lower": 0.2, "share": 0.3}, (4,), "labels"),
         ("spread", {"margin": 0.6}, (4,), "labels"),
@@ -199,6 +200,9 @@ def test_explicit_losses_are_the_recipes(kind: str, options: dict, shape: tuple,
         "flat": lambda: torch.randint(0, 4, (5,), generator=generator),
         "shares": lambda: torch.softmax(torch.randn((5, *shape), generator=generator), 1).to(value.dtype),
         "numbers": lambda: torch.randn((5, *shape), generator=generator).to(value.dtype),
+        "some numbers": lambda: torch.where(
+            torch.rand((5, *shape), generator=generator) < 0.5, torch.nan, torch.randn((5, *shape), generator=generator)
+        ).to(value.dtype),
         "bits": lambda: torch.randint(0, 2, (5, *shape), generator=generator).to(value.dtype),
     }[target]()
     spec, output = LossSpec("h", kind, 1.0, options), CapsuleFacts("h", "identical", shape, dtype)
@@ -212,7 +216,7 @@ def test_explicit_losses_are_the_recipes(kind: str, options: dict, shape: tuple,
     assert gradient.dtype == value.dtype
 
 
-@pytest.mark.parametrize("kind", ["cross-entropy", "mean-squared-error", "binary-cross-entropy", "margin", "spread"])
+@pytest.mark.parametrize("kind", LOSSES)
 def test_reductions_are_sums_over_samples(kind: str) -> None:
     generator = torch.Generator().manual_seed(0)
     value = torch.randn((5, 4, 2, 2) if kind == "cross-entropy" else (5, 4), generator=generator, dtype=torch.float64)

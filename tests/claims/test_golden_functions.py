@@ -374,3 +374,19 @@ def test_a_neuron_with_a_slope_is_no_plain_one() -> None:
     assert as_plain(check(drawing).network).plain is not None
     drawing.change("y", slope=0.2)
     assert as_plain(check(drawing).network).plain is None
+
+
+def test_positions_are_waves_of_the_number_of_a_row() -> None:
+    network = capsule("2D-sinusoidal-positions", (1, 3, 4))
+    found = values(network, [[[1.0] * 4] * 3])[0] - 1
+    # Vaswani and others, §3.5: the first pair turns by 1 from row to row, the second by 10000^(−2/4) = 0.01.
+    assert found[0].tolist() == [0, 1, 0, 1]
+    assert found[1] == pytest.approx([0.8414709848, 0.5403023059, 0.0099998333, 0.9999500004], abs=1e-9)
+    assert found[2] == pytest.approx([0.9092974268, -0.4161468365, 0.0199986667, 0.9998000067], abs=1e-9)
+    # A pair of one row times a rotation is that of the row k behind it, whatever the row.
+    long = values(capsule("2D-sinusoidal-positions", (1, 50, 5), base=100.0), [[[0.0] * 5] * 50])[0]
+    turn = 7 * 100.0 ** (-2 / 5)
+    expected = long[:-7, 2] * math.cos(turn) + long[:-7, 3] * math.sin(turn)
+    assert long[7:, 2] == pytest.approx(expected, abs=1e-12)
+    assert "add_positions(x, base=10000.0)" in source_of(network)
+    assert all(found.passed for found in check_gradients(network))

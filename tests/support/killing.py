@@ -24,7 +24,8 @@ FILES = ("weights.safetensors", "best.safetensors", "metrics.jsonl")
 def drawings() -> list[tuple[Any, dict[str, Any]]]:
     """Give networks in which everything that a training remembers is alive, with what their recipes change."""
     from inkcap.drawing import Drawing
-    from inkcap.recipes import OptimiserSpec, ScheduleSpec
+    from inkcap.recipes import DataSpec, OptimiserSpec, ScheduleSpec
+    from inkcap.zoo.games import small_q_network
 
     found: list[tuple[Any, dict[str, Any]]] = []
     for hidden, changes in (
@@ -40,6 +41,9 @@ def drawings() -> list[tuple[Any, dict[str, Any]]]:
         drawing.wear("a", "batch-norm")
         drawing.wear("b", "dropout", probability=0.3)
         found.append((drawing, changes))
+    # One that plays: the moves of an epoch are made with the weights of its start.
+    game = DataSpec("grid-world", {"n": 200, "size": "3x3", "walls": 1, "pits": 1, "falling": 3})
+    found.insert(1, (small_q_network(input=(3, 3, 4), width=3, hidden=8), {"data": game, "monitor": "solved"}))
     return found
 
 
@@ -47,7 +51,8 @@ def recipe_of(changes: dict[str, Any], seed: int) -> Any:
     from inkcap.recipes import DataSpec, Recipe
 
     data = DataSpec("moons", {"n": 200}, augment="noise=0.1")
-    return Recipe(data, batch=16, epochs=6, seed=seed, threads=1, checkpoint=0.005, **changes)
+    settings = {"data": data, "batch": 16, "epochs": 6, "seed": seed, "threads": 1, "checkpoint": 0.005}
+    return Recipe(**{**settings, **changes})
 
 
 def live(folder: Path, number: int, seed: int, told: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from inkcap.recipes import DataSpec, LossSpec, Recipe
+from inkcap.recipes import LOSSES, DataSpec, LossSpec, Recipe
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
 from inkcap.training.losses import loss_function, to_probabilities, total_loss, wanted_returns
@@ -34,6 +34,9 @@ def test_golden_values() -> None:
     smooth = 0.9 * math.log(4 / 3) + 0.1 * (math.log(4 / 3) + math.log(4)) / 2
     assert _value("cross-entropy", [[0.0, math.log(3)]], [1], (2,), label_smoothing=0.1) == pytest.approx(smooth)
     assert _value("mean-squared-error", [[1.0, 4.0]], [[0.0, 2.0]], (2,)) == pytest.approx(2.5)
+    # (½·1² + 2·(3 − ½·2))/2: the third number is not asked for, so it has no part in the mean.
+    huber = _value("huber", [[1.0, 5.0, 9.0]], [[0.0, 2.0, math.nan]], (3,), delta=2.0)
+    assert huber == pytest.approx((0.5 + 4.0) / 2)
     # −log σ(log 3) = log 4/3, −log(1 − σ(0)) = log 2
     binary = _value("binary-cross-entropy", [[math.log(3), 0.0]], [[1.0, 0.0]], (2,))
     assert binary == pytest.approx((math.log(4 / 3) + math.log(2)) / 2)
@@ -71,7 +74,7 @@ def test_logits_come_from_the_total_input_and_never_twice() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("kind", ["cross-entropy", "mean-squared-error", "binary-cross-entropy", "margin", "spread"])
+@pytest.mark.parametrize("kind", LOSSES)
 def test_large_inputs_stay_finite(kind: str, dtype: str) -> None:
     output = CapsuleFacts("h", "identical", (2,), dtype)
     loss = loss_function(LossSpec("h", kind), output)
@@ -150,6 +153,9 @@ def test_scores_count_over_batches() -> None:
     error.add(torch.tensor([1.0, 4.0]), torch.tensor([0.0, 0.0]))
     error.add(torch.tensor([1.0]), torch.tensor([0.0]))
     assert error.value() == pytest.approx(2.0)
+    asked = OutputScore(CapsuleFacts("h", "identical", (2,)), "huber", "numbers")
+    asked.add(torch.tensor([[1.0, 4.0]]), torch.tensor([[math.nan, 1.0]]))
+    assert asked.value() == 3.0
     bits = OutputScore(CapsuleFacts("h", "sigmoid", (2,)), "binary-cross-entropy", "bits")
     bits.add(torch.tensor([[0.3, -0.3]]), torch.tensor([[1.0, 1.0]]))
     assert bits.value() == 0.5

@@ -19,8 +19,10 @@ from standing import Stand, Training, garbage
 from inkcap.drawing import Drawing
 from inkcap.recipes import OPTIMISERS, DataSpec, OptimiserSpec, Recipe, ScheduleSpec
 from inkcap.training.session import Session
+from inkcap.zoo.games import small_q_network
 
 MOONS = DataSpec("moons", {"n": 60})
+GAME = DataSpec("grid-world", {"n": 60, "size": "2x3", "walls": 1, "pits": 1, "falling": 2})
 
 
 def _drawn(dtype: str = "float32", wear: bool = True, hidden: str = "tanh") -> Drawing:
@@ -46,6 +48,13 @@ def _neurons() -> Drawing:
     drawing.add("y", "0D-identical")
     for back in ("h", "i", "j"):
         drawing.connect(back, "y")
+    return drawing
+
+
+def _player() -> Drawing:
+    drawing = small_q_network(input=(2, 3, 4), width=3, hidden=8)
+    drawing.wear("c2", "batch-norm")
+    drawing.wear("h", "dropout", probability=0.3)
     return drawing
 
 
@@ -91,6 +100,8 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
     "no validation": (_drawn(), {"validation": 0.0}),
     "accuracy": (_drawn(), {"monitor": "accuracy"}),
     "plain": (_neurons(), {}),
+    "played": (small_q_network(input=(2, 3, 4), width=3, hidden=8), {"data": GAME, "monitor": "reward"}),
+    "played, dropout": (_player(), {"data": GAME, "algorithm": "universal"}),
 }
 
 
@@ -183,6 +194,7 @@ FORGOTTEN: dict[str, tuple[str, Forget | None, Twist | None]] = {
         lambda s: s.changed(schedule={**s.snapshot.progress["schedule"], "last_epoch": 0}),
         None,
     ),
+    "what was played": ("played", lambda s: s.changed("played/"), None),
     "the frozen means": ("frozen", lambda s: s.changed("frozen/"), None),
 }
 

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from inkcap.cli.output import number, say
+from inkcap.recipes import is_share
 from inkcap.training import EndEvent, EpochEvent, Listener, PauseEvent, PretrainingEvent, StartEvent, StepEvent
 
 
@@ -103,7 +104,7 @@ def _values(event: EpochEvent) -> str:
     for name, value in event.values.items():
         if name.startswith("val_"):
             label = name.replace("val_", "validation ")
-            shown.append(f"{label} {100 * value:.2f} %" if "accuracy" in name else f"{label} {value:.4f}")
+            shown.append(f"{label} {100 * value:.2f} %" if is_share(name) else f"{label} {value:.4f}")
     return " · ".join(shown)
 
 

@@ -14,7 +14,7 @@ import typer
 from inkcap.cli.app import app
 from inkcap.cli.output import number, print_json, say, say_confusion
 from inkcap.cli.recipes import FIELDS, HELP, existing, pairs, read_recipe, with_kind, with_loss_options
-from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError
+from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError, is_share
 
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
@@ -184,9 +184,9 @@ def _print_result(result: RunResult, workspace: Path) -> None:
 
 
 def show_value(name: str, value: float) -> str:
-    """Write a measured value for a person: accuracies in per cent."""
+    """Write a measured value for a person: shares in per cent."""
     label = name.replace("val_", "validation ")
-    return f"{label} {100 * value:.2f} %" if "accuracy" in name else f"{label} {value:.4g}"
+    return f"{label} {100 * value:.2f} %" if is_share(name) else f"{label} {value:.4g}"
 
 
 @app.command()

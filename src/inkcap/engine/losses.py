@@ -96,6 +96,20 @@ def _mean_squared_error(options: Mapping[str, Any], reduction: Reduction) -> Los
     return compute
 
 
+def _huber(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    delta = float(options.get("delta", 1.0))
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        # What the target does not ask for has no part in the loss, nor in the mean.
+        asked = ~target.isnan()
+        known = torch.where(asked, target, value)
+        share = _share(reduction, value, int(asked.sum()))
+        loss = functional.huber_loss(value, known, reduction="sum", delta=delta) * share
+        return loss, (value - known).clamp(-delta, delta) * share
+
+    return compute
+
+
 def _binary_cross_entropy(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
     def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         share = _share(reduction, value, value.numel())
@@ -136,6 +150,7 @@ def _spread(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradien
 _MAKERS: dict[str, Callable[[Mapping[str, Any], Reduction], LossWithGradient]] = {
     "cross-entropy": _cross_entropy,
     "mean-squared-error": _mean_squared_error,
+    "huber": _huber,
     "binary-cross-entropy": _binary_cross_entropy,
     "margin": _margin,
     "spread": _spread,

@@ -1,6 +1,7 @@
-"""Rows on torch: picked from a table, laid before others, attended to; with products, references and printed forms.
+"""Rows on torch: picked from a table, laid before others, numbered, attended to; with products, references and forms.
 
-``lay_before`` and ``attend`` are printed into modules as they stand here, so they name nothing but torch.
+``lay_before``, ``add_positions`` and ``attend`` are printed into modules as they stand here, so they name nothing but
+torch.
 """
 
 from __future__ import annotations
@@ -28,13 +29,21 @@ def lay_before(x: Tensor, rows: Tensor) -> Tensor:
     return torch.cat((rows.expand(x.shape[0], -1, -1, -1), x), 2)
 
 
+def add_positions(x: Tensor, base: float) -> Tensor:
+    """Add to every row sines and cosines of its number, in waves from 2π to almost 2π·base."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    rows, numbers = (torch.arange(size, dtype=wide, device=x.device) for size in x.shape[-2:])
+    angles = rows[:, None] * base ** (-(numbers - numbers % 2) / x.shape[-1])
+    return x + torch.where(numbers % 2 == 0, angles.sin(), angles.cos()).to(x.dtype)
+
+
 def attend(q: Tensor, k: Tensor, v: Tensor, heads: int, causal: bool) -> Tensor:
     """Mix the rows of v for every row of q, by how much it meets those of k, head by head."""
     q, k, v = (x.reshape(x.shape[0], x.shape[2], heads, -1).transpose(1, 2) for x in (q, k, v))
     return F.scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(1, 2).flatten(2)[:, None]
 
 
-PRINTED = {"lay_before": (lay_before,), "attend": (attend,)}
+PRINTED = {"lay_before": (lay_before,), "add_positions": (add_positions,), "attend": (attend,)}
 """The functions that the printed form of an operation calls."""
 
 
@@ -72,6 +81,7 @@ def _attend_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -
 CALLS: dict[str, tuple[Compute, Product]] = {
     "embed": (lambda v, at: F.embedding(v[1], v[0]), _embed_product),
     "lay_before": (lambda v, at: lay_before(*v), _lay_before_product),
+    "add_positions": (lambda v, at: add_positions(v[0], at["base"]), lambda v, y, g, at: (g,)),
     "attend": (lambda v, at: attend(v[0], v[1], v[2], at["heads"], at["causal"]), _attend_product),
 }
 """How torch computes each operation, and how its gradient goes back."""
@@ -89,9 +99,19 @@ def _reference_attend(v: Sequence[Array], at: Attributes) -> Array:
     return np.concatenate(made, -1)[:, None]
 
 
+def _reference_positions(v: Sequence[Array], at: Attributes) -> Array:
+    (x,), base = v, float(at["base"])
+    waves = np.zeros(x.shape[-2:])
+    for row, column in np.ndindex(*waves.shape):
+        angle = row / base ** (2 * (column // 2) / x.shape[-1])
+        waves[row, column] = np.cos(angle) if column % 2 else np.sin(angle)
+    return x + waves
+
+
 ROWS_REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "embed": lambda v, at: v[0][v[1]],
     "lay_before": lambda v, at: np.concatenate([np.broadcast_to(v[1], (len(v[0]), *v[1].shape)), v[0]], 2),
+    "add_positions": _reference_positions,
     "attend": _reference_attend,
 }
 
@@ -104,5 +124,6 @@ def _print_attend(step: Step, v: Sequence[Printed]) -> Printed:
 ROWS_FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "embed": lambda step, v: Printed(f"F.embedding({v[1].text}, {v[0].text})"),
     "lay_before": lambda step, v: Printed(f"lay_before({v[0].text}, {v[1].text})"),
+    "add_positions": lambda step, v: Printed(f"add_positions({v[0].text}, base={step.attributes['base']!r})"),
     "attend": _print_attend,
 }

@@ -319,6 +319,7 @@ matrix_product = _operation(
 )
 embed = _operation("embed", "the rows of a table that whole numbers pick", shape=shapes.picked, mixed=True)
 lay_before = _operation("lay_before", "rows that are the same for all samples, then those of x", shape=shapes.preceded)
+add_positions = _operation("add_positions", "x + sines and cosines that tell every row its number", shape=_same)
 attend = _operation(
     "attend",
     "softmax(q·kᵀ/√d)·v, head by head, d the numbers of a head",

@@ -33,6 +33,11 @@ LOSSES = _table(
     ),
     Kind("mean-squared-error", "numbers, or one-hot targets, by the mean of the squared differences"),
     Kind(
+        "huber",
+        "numbers, by squares of small differences and by the size of large ones; a target's NaN is not asked for",
+        (_number("delta", 1.0, "difference from which on its size counts", above=0, most=1e9),),
+    ),
+    Kind(
         "binary-cross-entropy",
         "yes or no for each neuron; computed from the total input of a sigmoid capsule, else the output is logits",
     ),

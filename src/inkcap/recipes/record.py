@@ -8,7 +8,8 @@ from inkcap.recipes.errors import RecipeError
 from inkcap.recipes.fields import Scalar, check_options, declared_fields, entry, show
 from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, kind_of
 
-MONITORS = ("auto", "loss", "accuracy", "mae")
+PLAYED_MONITORS = ("solved", "reward")
+MONITORS = ("auto", "loss", "accuracy", "mae", *PLAYED_MONITORS)
 _USUAL_LOSSES = {"classes": "cross-entropy", "bits": "binary-cross-entropy", "numbers": "mean-squared-error"}
 NORMALISATIONS = ("auto", "none", "unit", "standard")
 ALGORITHMS = ("autograd", "universal")
@@ -216,12 +217,14 @@ def complete_pace(recipe: Recipe, parameters: int, samples: int) -> Recipe:
     return replace(recipe, optimiser=optimiser, epochs=epochs)
 
 
-def monitored(recipe: Recipe, targets: Mapping[str, str]) -> str:
+def monitored(recipe: Recipe, targets: Mapping[str, str], played: bool = False) -> str:
     """Give the name of the value that decides what is better.
 
-    Accuracy is only there for classes, the mean absolute error for numbers. The default is the loss: it moves where
-    accuracy, which counts whole samples, stands still.
+    Accuracy is only there for classes, the mean absolute error for numbers, solved and reward for data that are
+    played. The default is the loss: it moves where accuracy, which counts whole samples, stands still.
     """
+    if recipe.monitor in PLAYED_MONITORS and not played:
+        raise RecipeError(f"recipe.monitor: {recipe.monitor} is measured in play, and the data are no game; give loss.")
     kinds = set(targets.values())
     if recipe.monitor == "accuracy" and kinds == {"numbers"}:
         raise RecipeError("recipe.monitor: there is no accuracy without classes; give loss or mae.")

@@ -1,4 +1,4 @@
-"""Symbols of transformers: rows that whole numbers pick, rows laid before others, and attention between rows."""
+"""Symbols of transformers: rows that whole numbers pick, their positions, rows laid before others, and attention."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from inkcap.symbols.symbol import (
     Refusal,
     Sample,
     Weight,
+    keep_shape,
 )
 
 
@@ -39,6 +40,14 @@ def attention(u: Traced, given: Given, attributes: Attributes) -> Traced:
 def leading_rows(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Lays rows that it learns before those that enter: the class token of a vision transformer is one."""
     return op.lay_before(u, given["leading"])
+
+
+def positions(u: Traced, given: Given, attributes: Attributes) -> Traced:
+    """Adds sines and cosines of its number to every row, counted from 0, so that what reads rows can tell their order.
+
+    A pair of numbers of a row is one wave; waves grow longer from pair to pair. Nothing is learnt.
+    """
+    return op.add_positions(u, base=float(attributes["base"]))
 
 
 def embedding(y: Traced, given: Given, attributes: Attributes) -> Traced:
@@ -166,6 +175,34 @@ LEADING_ROWS = CapsuleSymbol(
     refusals=(Refusal({}, (1, 3, 4), "not-floating", dtype="int64"),),
 )
 
+SINUSOIDAL_POSITIONS = CapsuleSymbol(
+    id="sinusoidal-positions",
+    title="sinusoidal positions",
+    family="rows",
+    ranks=(2,),
+    glyph=Glyph(
+        "M-.34 -.2C-.22 -.4 -.12 -.4 0 -.2C.12 0 .22 0 .34 -.2M-.34 .22C-.12 -.06 .12 -.06 .34 .22",
+        "#8a4b12",
+        "#f8ecdf",
+    ),
+    formula="Y_{t,2i} = U_{t,2i} + sin(t/b^{2i/N}), Y_{t,2i+1} = U_{t,2i+1} + cos(t/b^{2i/N})",
+    forward=positions,
+    back=keep_shape,
+    own_attributes=(
+        Attribute(
+            "base",
+            "number",
+            "Base b of the lengths of waves: from 2π almost to 2π·b.",
+            default=10_000.0,
+            minimum=1,
+            maximum=1e9,
+            letter="b",
+        ),
+    ),
+    samples=(Sample({}, (1, 3, 4)), Sample({"base": 100.0}, (2, 4, 3)), Sample({}, (1, 2, 1))),
+    refusals=(Refusal({}, (1, 3, 4), "not-floating", dtype="int64"),),
+)
+
 EMBEDDING = ConnectionSymbol(
     id="embedding",
     title="embedding",
@@ -196,5 +233,5 @@ EMBEDDING = ConnectionSymbol(
     ),
 )
 
-SYMBOLS = (ATTENTION, LEADING_ROWS)
+SYMBOLS = (ATTENTION, LEADING_ROWS, SINUSOIDAL_POSITIONS)
 CONNECTION_SYMBOLS = (EMBEDDING,)

@@ -20,6 +20,7 @@ from inkcap.training.errors import TrainingError
 from inkcap.training.losses import total_loss
 from inkcap.training.material import fitted, load_for, make_batches, split_digest, target_scales
 from inkcap.training.opened import OpenedRun, open_run
+from inkcap.training.playing import answering, solve
 from inkcap.training.scores import make_scores, measure, outputs_of, predicted_labels, true_labels
 
 Part = Literal["auto", "validation", "test", "all"]
@@ -103,6 +104,10 @@ def evaluate(
         scores = make_scores(opened.facts, opened.recipe, opened.targets, scales)
         values = measure(opened.module, total_loss(opened.facts, opened.recipe), scores, batches.in_order())
         reports = _reports(opened, batches)
+        if chosen.world is not None:
+            (taken,) = fit.inputs.values()
+            answer = answering(opened.module, opened.facts, fit, opened.preparation, device)
+            values = {**(values or {}), **solve(chosen.world, answer, chosen.inputs[taken])}
     return Evaluation(opened.run.id, dataset.name, used, len(chosen), values or {}, reports)
 
 

@@ -43,6 +43,8 @@ def _finite(value: Tensor) -> bool:
 
 def _samples(material: Material, numbers: Tensor) -> str:
     part = material.training
+    if part.world is not None:
+        return f"{len(numbers)} moves that were played"
     places = [int(number) for number in numbers]
     named = [place if part.positions is None else int(part.positions[place]) for place in places]
     more = f" … ({len(named)} in all)" if len(named) > _NAMED else ""

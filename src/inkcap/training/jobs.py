@@ -12,6 +12,7 @@ from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise, load_weights
 from inkcap.network import Network, Report, as_plain, check
 from inkcap.recipes import Recipe, RecipeError, complete_pace, monitored
+from inkcap.training.batches import Batches
 from inkcap.training.borrowing import Memory, borrow, learning_names
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
@@ -25,6 +26,7 @@ from inkcap.training.material import Material, gather, make_batches, target_scal
 from inkcap.training.memory import estimate
 from inkcap.training.needs import Needs
 from inkcap.training.optimisers import NARROW
+from inkcap.training.playing import answering, play, solve
 from inkcap.training.pretraining import Layer, find_stack
 from inkcap.training.scores import make_scores
 from inkcap.training.session import Course
@@ -148,7 +150,7 @@ def _stack(network: Network, recipe: Recipe) -> list[Layer]:
 
 
 def _monitor(material: Material) -> str:
-    monitor = monitored(material.recipe, material.targets)
+    monitor = monitored(material.recipe, material.targets, material.dataset.world is not None)
     if material.validation is None:
         if monitor != "loss":
             raise RecipeError(f"recipe.monitor: {monitor} is measured on the validation part; give validation above 0.")
@@ -201,7 +203,7 @@ def make_course(job: Job) -> Course:
 
     # Neurons in columns go backwards by kernels of their own, which are explicit already.
     explicit = recipe.algorithm == "universal" and plan.network.plain is None
-    return Course(
+    course = Course(
         module=job.module,
         parameters=job.learning,
         loss=total_loss(facts, recipe),
@@ -218,3 +220,28 @@ def make_course(job: Job) -> Course:
         backpropagate=by_universal(plan.network, job.module, facts, recipe) if explicit else None,
         explain=explainer(plan.network, job.module, facts, material),
     )
+    _let_play(course, job)
+    return course
+
+
+def _let_play(course: Course, job: Job) -> None:
+    """Let the course make the samples of every epoch by playing, where the data are a game."""
+    plan, material, training = job.plan, job.plan.material, course.training
+    world, recipe = material.dataset.world, job.recipe
+    if world is None:
+        return
+    common = (plan.facts, material.fit, material.preparation)
+    answer = answering(job.module, *common, plan.device)
+    (taken,), (given,) = material.fit.inputs.values(), material.fit.outputs.values()
+
+    def play_epoch(epoch: int) -> Batches:
+        starts = material.training.inputs[taken]
+        states, worth = play(world, answer, starts, training.samples, epoch, recipe.seed)
+        part = replace(material.training, inputs={taken: states}, targets={given: worth})
+        made = make_batches(part, *common, recipe, plan.device)
+        return replace(made, least=training.least, workers=training.workers)
+
+    course.play = play_epoch
+    if material.validation is not None:
+        held_out = material.validation.inputs[taken]
+        course.solve = lambda: solve(world, answer, held_out)

@@ -102,7 +102,7 @@ def _run_epoch(session: Session) -> None:
     order = course.order(epoch)
     watch = course.watch
     last = before + course.training.steps if watch is not None else -1
-    for inputs, targets in course.training.shuffled(order, epoch, session.batches):
+    for inputs, targets in session.samples().shuffled(order, epoch, session.batches):
         schedule.before_step(step)
         loss = backpropagate(inputs, targets)
         if here and not math.isfinite(loss.item()):
@@ -174,4 +174,6 @@ def _after_epoch(session: Session) -> dict[str, float] | None:
         return None
     if not math.isfinite(measured["loss"]):
         raise RunFailure(f"the validation loss is {measured['loss']} after epoch {epoch}; {_advice(course.recipe)}")
+    if course.solve is not None:
+        measured |= course.solve()
     return found | {f"val_{name}": value for name, value in measured.items()}

@@ -46,6 +46,17 @@ def _mean_squared_error(options: Mapping[str, Scalar]) -> LossFunction:
     return functional.mse_loss
 
 
+def _huber(options: Mapping[str, Scalar]) -> LossFunction:
+    delta = float(options["delta"])
+
+    def loss(value: Tensor, target: Tensor) -> Tensor:
+        asked = ~target.isnan()
+        known = torch.where(asked, target, value.detach())
+        return functional.huber_loss(value, known, reduction="sum", delta=delta) / asked.sum().clamp_min(1)
+
+    return loss
+
+
 def _binary_cross_entropy(options: Mapping[str, Scalar]) -> LossFunction:
     return functional.binary_cross_entropy_with_logits
 
@@ -76,6 +87,7 @@ def _spread(options: Mapping[str, Scalar]) -> LossFunction:
 _MAKERS: Mapping[str, Callable[[Mapping[str, Scalar]], LossFunction]] = {
     "cross-entropy": _cross_entropy,
     "mean-squared-error": _mean_squared_error,
+    "huber": _huber,
     "binary-cross-entropy": _binary_cross_entropy,
     "margin": _margin,
     "spread": _spread,
@@ -165,6 +177,10 @@ class TotalLoss:
         if total is None:
             raise ValueError("a recipe has at least one loss with a weight above 0")
         return total
+
+    def apart(self, values: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        """Give the loss of every output for itself, without its weight."""
+        return torch.stack([part(*pair).double() for part, *pair in zip(self.parts, values, targets, strict=True)])
 
 
 def total_loss(facts: NetworkFacts, recipe: Recipe) -> TotalLoss:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from inkcap.recipes import DataSpec, Recipe, complete_losses
+from inkcap.recipes import DataSpec, LossSpec, Recipe, complete_losses
 from inkcap.symbols import CAPSULES
 from inkcap.training.batches import Batches, Finish
 from inkcap.training.data import (
@@ -109,6 +109,8 @@ def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress
     dataset, feed, notes = load_for(recipe.data, facts, folder, progress)
     if augmentation:
         augmentation.check(dataset)
+    if dataset.world is not None:
+        recipe = _playable(recipe, dataset)
     fit = fitted(dataset, facts)
     arrays = {output.name: dataset.targets[fit.outputs[output.name]] for output in facts.outputs}
     recipe = replace(recipe, data=replace(recipe.data, feed=show_feed(feed)))
@@ -245,6 +247,24 @@ def _normalisation(spec: DataSpec, facts: NetworkFacts) -> str:
             f"data.normalise: the input {whole[0]!r} takes whole numbers, which {spec.normalise} spoils; give none."
         )
     return "none" if whole else spec.normalise
+
+
+def _playable(recipe: Recipe, dataset: Dataset) -> Recipe:
+    """Refuse what makes no sense for data that are played, and choose the loss that asks for the moves made alone."""
+    data = recipe.data
+    for name, given in (("resize", data.resize), ("augment", data.augment), ("feed", data.feed)):
+        if given:
+            raise TrainingError(
+                f"data.{name}: {dataset.name} is played by the network, on positions as they are; leave {given!r} out."
+            )
+    losses = recipe.losses or (LossSpec(),)
+    for loss in losses:
+        if loss.kind not in ("auto", "huber"):
+            raise TrainingError(
+                f"losses: {dataset.name} is played, and of every position one move is asked for; give the loss huber "
+                f"in place of {loss.kind}."
+            )
+    return replace(recipe, losses=tuple(replace(loss, kind="huber") for loss in losses))
 
 
 def _renamed(dataset: Dataset, facts: NetworkFacts) -> Dataset:

@@ -46,6 +46,8 @@ class OutputScore:
             if self.scale is not None:
                 # Targets were brought to a common scale; errors are told in their own.
                 counted = counted.reshape(len(counted), -1) * self.scale.to(counted.device)
+            # A target that is NaN is not asked for.
+            counted = counted.reshape(-1)[~target.isnan().reshape(-1)]
         elif self.target == "bits":
             # Logits change their answer at 0, values between 0 and 1 at one half.
             edge = 0.0 if self.kind == "binary-cross-entropy" else 0.5
@@ -104,6 +106,7 @@ def measure(
     was_training = module.training
     module.eval()
     total: Tensor | float = 0.0
+    each: Tensor | None = None
     count = 0
     try:
         for inputs, targets in batches:
@@ -112,6 +115,9 @@ def measure(
             values = outputs_of(module(*inputs))
             size = inputs[0].shape[0]
             total = total + loss(values, targets) * size
+            if len(scores) > 1:
+                apart = loss.apart(values, targets) * size
+                each = apart if each is None else each + apart
             count += size
             for score, value, target in zip(scores, values, targets, strict=True):
                 score.add(value, target)
@@ -122,6 +128,7 @@ def measure(
         same = [score for score in scores if score.measure == name]
         if same:
             found[name] = sum(score.value() for score in same) / len(same)
-    if len(scores) > 1:
+    if each is not None:
+        found.update({f"loss.{score.output.name}": float(each[i]) / count for i, score in enumerate(scores)})
         found.update({f"{score.measure}.{score.output.name}": score.value() for score in scores})
     return found

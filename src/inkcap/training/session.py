@@ -9,7 +9,7 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor
 
-from inkcap.recipes import Recipe
+from inkcap.recipes import Recipe, more_is_better
 from inkcap.training.batches import Batches
 from inkcap.training.events import Listener, StepEvent
 from inkcap.training.losses import TotalLoss
@@ -91,6 +91,10 @@ class Course:
     saver: Saver = field(default_factory=Saver)
     explain: Explain | None = None
     watch: StepWatch | None = None
+    play: Callable[[int], Batches] | None = None
+    """Makes the samples of an epoch by playing, with the weights as they stand, where the data are a game."""
+    solve: Callable[[], dict[str, float]] | None = None
+    """Measures how well the network plays from the positions of the validation part."""
 
 
 @dataclass
@@ -150,16 +154,24 @@ class Session:
         recipe = course.recipe
         self.course = course
         self.outcome = outcome or Outcome()
-        self.mode = "max" if course.monitor == "accuracy" else "min"
+        self.mode = "max" if more_is_better(course.monitor) else "min"
         self.optimiser = make_optimiser(recipe.optimiser, course.parameters)
         steps = course.training.steps
         self.schedule = RateSchedule(recipe.schedule, self.optimiser, steps, recipe.epochs, self.mode)
         self.pulse = Pulse(course)
         self.epoch = 1
         self.batches = 0
+        self.played: Batches | None = None
+
+    def samples(self) -> Batches:
+        """Give the samples of the epoch in hand; played ones are those of its start, whatever was learnt since."""
+        if self.course.play is not None and self.played is None:
+            self.played = self.course.play(self.epoch)
+        return self.played or self.course.training
 
     def next_epoch(self) -> None:
         """Stand before the next epoch."""
         self.epoch += 1
         self.batches = 0
+        self.played = None
         self.pulse.sum, self.pulse.count = 0.0, 0

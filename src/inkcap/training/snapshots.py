@@ -1,7 +1,7 @@
 """Snapshots: all that a session remembers, copied between two steps, and put back again."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -9,9 +9,11 @@ from torch import Tensor
 
 from inkcap.recipes import RunFolderError
 from inkcap.recipes.metrics import tag, untag
+from inkcap.training.batches import Batches
 from inkcap.training.session import Session
 
 MODULE, OPTIMISER, WIDE, FROZEN = "module/", "optimiser/", "wide/", "frozen/"
+PLAYED_INPUTS, PLAYED_TARGETS = "played/inputs/", "played/targets/"
 PENDING, RANDOM, RANDOM_CUDA = "pending", "random/cpu", "random/cuda"
 
 
@@ -48,6 +50,9 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
                 placed[f"{number}/{name}"] = value.device.type
             else:
                 plain[number][name] = value
+    if session.played is not None:
+        tensors |= {f"{PLAYED_INPUTS}{i}": _copied(value) for i, value in enumerate(session.played.inputs)}
+        tensors |= {f"{PLAYED_TARGETS}{i}": _copied(value) for i, value in enumerate(session.played.targets)}
     tensors[PENDING] = torch.stack(pulse.pending).cpu() if pulse.pending else torch.zeros(0)
     tensors[RANDOM] = torch.get_rng_state()
     if course.training.device.type == "cuda":
@@ -79,6 +84,7 @@ def restore(session: Session, snapshot: Snapshot, place: str) -> None:
     _restore_optimiser(session, tensors, progress, place)
     session.schedule.restore({name: untag(value) for name, value in progress["schedule"].items()})
     session.epoch, session.batches = int(progress["epoch"]), int(progress["batches"])
+    session.played = _played(course.training, tensors)
     pulse.sum, pulse.count = untag(progress["sum"]), int(progress["count"])
     pulse.pending = list(tensors[PENDING].to(course.training.device).unbind())
     outcome.steps, outcome.epochs = int(progress["step"]), int(progress["done_epochs"])
@@ -105,6 +111,15 @@ def is_finite(session: Session) -> bool:
 def frozen_of(snapshot: Snapshot) -> dict[str, Tensor]:
     """Give the buffers that are put back after each epoch."""
     return {n.removeprefix(FROZEN): value for n, value in snapshot.tensors.items() if n.startswith(FROZEN)}
+
+
+def _played(training: Batches, tensors: Mapping[str, Tensor]) -> Batches | None:
+    """Give the samples that the epoch in hand has played, where it has."""
+    inputs, targets = (
+        tuple(tensors[name].to(training.device) for name in sorted(tensors) if name.startswith(prefix))
+        for prefix in (PLAYED_INPUTS, PLAYED_TARGETS)
+    )
+    return replace(training, inputs=inputs, targets=targets) if inputs else None
 
 
 def _stored(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -13,6 +13,9 @@ from inkcap.training.facts import CapsuleFacts
 
 TargetKind = Literal["classes", "bits", "numbers"]
 
+MEASURING = frozenset({"mean-squared-error", "huber"})
+"""Kinds of losses that take any numbers."""
+
 
 def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") -> TargetKind:
     """Tell what a target holds for an output under a loss.
@@ -25,7 +28,7 @@ def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") 
     if _fits(values, output) and loss not in {"cross-entropy", *ONE_NUMBER_A_CLASS}:
         if values.size == 0 or (values.min() >= 0 and values.max() <= 1):
             return "bits"
-        if loss == "mean-squared-error":
+        if loss in MEASURING:
             return "numbers"
     return "classes"
 
@@ -42,7 +45,7 @@ def encode_target(values: NDArray[Any], output: CapsuleFacts, loss: str, name: s
 
 def _suitable(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> NDArray[Any]:
     """Refuse numbers that a loss of probabilities makes nothing of: it would give 0, or fall below it."""
-    if loss == "mean-squared-error" or values.size == 0:
+    if loss in MEASURING or values.size == 0:
         return values
     span = f"numbers from {values.min():g} to {values.max():g}"
     if loss == "binary-cross-entropy" and (values.min() < 0 or values.max() > 1):

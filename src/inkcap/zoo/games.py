@@ -17,9 +17,22 @@ def deep_q_network(classes: int = 18, input: Sizes = (84, 84, 4)) -> Drawing:
     drawing.then("c1", "2D-relu", "convolution", kernels=32, kernel=8, stride=4)
     drawing.then("c2", "2D-relu", "convolution", kernels=64, kernel=4, stride=2)
     drawing.then("c3", "2D-relu", "convolution", kernels=64, kernel=3)
+    return _valued(drawing, 512, classes)
+
+
+def small_q_network(classes: int = 4, input: Sizes = (4, 4, 4), width: int = 32, hidden: int = 128) -> Drawing:
+    """A deep Q-network for maps of a few cells: its kernels lose no cell, each channel is a kind of thing."""
+    drawing = Drawing("small Q-network")
+    add_data(drawing, "map", input)
+    for number in range(1, 4):
+        drawing.then(f"c{number}", "2D-relu", "convolution", kernels=width, kernel=3, padding=1)
+    return _valued(drawing, hidden, classes)
+
+
+def _valued(drawing: Drawing, hidden: int, actions: int) -> Drawing:
     drawing.then("f", "1D-identical", "reshaping")
-    drawing.then("h", "1D-relu", "full", dimension=512)
-    drawing.then("Q", "1D-identical", "full", dimension=classes)
+    drawing.then("h", "1D-relu", "full", dimension=hidden)
+    drawing.then("Q", "1D-identical", "full", dimension=actions)
     return drawing
 
 
@@ -109,6 +122,7 @@ NETWORKS = (
         )
         for actions in (4, 6, 18)
     ),
+    KnownNetwork("dqn_small", "deep Q-network for small maps", DQN, small_q_network, (4, 4, 4), 4, ("grid-dqn",)),
     KnownNetwork(
         "alphago2016_policy_k192", "policy of AlphaGo", ALPHAGO, alphago_policy, (19, 19, 48), None, ("alphago-policy",)
     ),

@@ -24,6 +24,7 @@ from inkcap.training.data.splitting import epoch_order, split
 from inkcap.training.data.tables import TableLayout
 from inkcap.training.data.validation import Fit, fit_to, validate
 from inkcap.training.data.wording import shape_text
+from inkcap.training.data.world import Moved, World
 
 __all__ = [
     "CIFAR_10",
@@ -36,6 +37,7 @@ __all__ = [
     "Dataset",
     "FileFormat",
     "Fit",
+    "Moved",
     "Option",
     "PartPreview",
     "Preparation",
@@ -46,6 +48,7 @@ __all__ = [
     "Scaling",
     "Source",
     "TableLayout",
+    "World",
     "data_folder",
     "epoch_order",
     "fit_to",

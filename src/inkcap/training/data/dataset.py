@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from inkcap.training.data.preview import Preview, make_preview
 from inkcap.training.data.wording import class_histogram
+from inkcap.training.data.world import World
 
 Array = NDArray[Any]
 Kind = Literal["images", "table", "toy", "text"]
@@ -29,6 +30,7 @@ class Dataset:
     `class_names`. `ranges` holds the range of an input's values where the format fixes it. `positions` holds each
     sample's number in its source (a line of a CSV file, for example), so that messages can point at it.
     With `missing` at "mean" inputs may hold NaN, which the fitted preparation fills with the training part's means.
+    With a `world` the samples are positions of a game: a training plays from them and learns from what it has played.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Dataset:
     positions: NDArray[np.int64] | None = None
     position_word: str = "sample"
     missing: Literal["error", "mean"] = "error"
+    world: World | None = None
 
     def __len__(self) -> int:
         """Count the samples."""

@@ -23,8 +23,8 @@ class Preparation:
     """What is done to every input before the network sees it.
 
     `normalise` is "none", "unit" (0 to 1), "standard" (mean 0, deviation 1, for each channel or column) or "auto": unit
-    for images, standard for tables, none for toy sets. A fitted preparation holds the numbers, so that prediction uses
-    those of training.
+    for images, standard for tables and games, none for toy sets. A fitted preparation holds the numbers, so that
+    prediction uses those of training.
     """
 
     resize: tuple[int, int] | None = None
@@ -131,7 +131,8 @@ class Preparation:
         if self.normalise != "auto":
             return self.normalise
         if dataset.inputs[name].ndim == 4:
-            return "unit"
+            # Maps of a game are zeros with a few ones, which would hardly move a network.
+            return "unit" if dataset.world is None else "standard"
         return "none" if dataset.kind in ("toy", "text") else "standard"
 
     def _fit_input(self, train: Dataset, name: str) -> Scaling:

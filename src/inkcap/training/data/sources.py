@@ -10,6 +10,7 @@ from inkcap.training.data.bundled import load_diabetes, load_digits, table_loade
 from inkcap.training.data.dataset import Dataset
 from inkcap.training.data.download import Progress
 from inkcap.training.data.errors import DataError
+from inkcap.training.data.grid_world import GRID_OPTIONS, load_grid_world
 from inkcap.training.data.idx import looks_like_idx
 from inkcap.training.data.idx_source import IDX_OPTIONS, load_idx_folder, load_idx_pair, mnist_files
 from inkcap.training.data.images import FOLDER_OPTIONS, IMAGE_SUFFIXES, load_image_folder
@@ -74,6 +75,12 @@ SOURCES: dict[str, Source] = {
             "text of a small grammar, 64 characters, the next of 28",
             _local(load_sentences),
             SENTENCE_OPTIONS,
+        ),
+        Source(
+            "grid-world",
+            "a game that the network plays, 4×4 maps of 4 channels, what 4 moves are worth",
+            _local(load_grid_world),
+            GRID_OPTIONS,
         ),
         Source("mnist", "handwritten digits, 28×28 grey images, 10 classes (fetched)", _remote(load_mnist)),
         Source("fashion-mnist", "clothes, 28×28 grey images, 10 classes (fetched)", _remote(load_fashion_mnist)),
