@@ -28,8 +28,9 @@ from inkcap.training.data import (
 from inkcap.training.data.download import Progress
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
-from inkcap.training.feeding import Feed, fed, find_feed, notes_of, prepare_fed, show_feed
+from inkcap.training.feeding import Feed, fed, find_feed, notes_of, parse_feed, prepare_fed, show_feed
 from inkcap.training.spreading import spread
+from inkcap.training.suiting import suited
 from inkcap.training.targets import TargetKind, encode_target, target_kind
 
 # Prepared once, a set costs memory and no time in the steps; above this it is prepared batch by batch instead.
@@ -86,14 +87,16 @@ def load_for(
     dataset = load_named(spec, folder, progress)
     notes = validate(dataset)
     dataset, said = spread(dataset, facts)
-    feed = find_feed(spec.feed, dataset, facts)
+    wanted = parse_feed(spec.feed)
+    dataset, chosen = suited(dataset, facts, wanted)
+    feed = find_feed({name: source for name, source in wanted.items() if name not in chosen}, dataset, facts)
     dataset = fed(dataset, facts, feed)
     notes += [*said, *notes_of(feed, facts)]
     renamed = _renamed(dataset, facts)
     if renamed is not dataset:
         notes.append("The names of the data and of the drawing differ, so they are matched by their order.")
     resize = parse_size(spec.resize) if spec.resize else None
-    return Preparation(resize=resize).resized(renamed), feed, notes
+    return Preparation(resize=resize).resized(renamed), feed | chosen, notes
 
 
 def fitted(dataset: Dataset, facts: NetworkFacts) -> Fit:
@@ -168,13 +171,14 @@ def make_batches(
     arrays = [part.inputs[fit.inputs[capsule.name]] for capsule in facts.inputs]
     ready = sum(4 * values.size for values in arrays) <= _READY_BYTES
     finish = _finisher(facts, fit, preparation, augmentation, recipe.seed)
+    move = _mover(part, [fit.outputs[output.name] for output in facts.outputs], augmentation, recipe.seed)
     if augmentation is None and ready:
         raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
         inputs = finish(raw, torch.arange(len(part)), 0)
         placed = tuple(values.to(device) for values in inputs)
         return Batches(placed, tuple(values.to(device) for values in targets), recipe.batch, device)
     raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
-    return Batches(raw, tuple(targets), recipe.batch, device, finish)
+    return Batches(raw, tuple(targets), recipe.batch, device, finish, move)
 
 
 def target_scales(facts: NetworkFacts, fit: Fit, preparation: Preparation) -> dict[str, Tensor]:
@@ -237,6 +241,28 @@ def _finisher(
     return finish
 
 
+def _mover(part: Dataset, names: list[str], augmentation: Augmentation | None, seed: int) -> Finish | None:
+    """Give what moves boxes and maps as the pictures are moved, if anything does."""
+    size = part.picture_size()
+    if augmentation is None or not augmentation.moves_pixels or size is None or not part.layouts:
+        return None
+
+    def move(targets: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
+        moved: list[Tensor] = []
+        indices: NDArray[np.int64] = numbers.numpy()
+        for name, target in zip(names, targets, strict=True):
+            layout = part.layouts.get(name)
+            values: NDArray[Any] = target.numpy()
+            if layout == "boxes":
+                values = augmentation.apply_boxes(values, size, indices, epoch, seed)
+            elif layout is not None:
+                values = augmentation.apply(values[:, None], indices, epoch, seed)[:, 0]
+            moved.append(torch.from_numpy(np.ascontiguousarray(values)))
+        return tuple(moved)
+
+    return move
+
+
 def _normalisation(spec: DataSpec, facts: NetworkFacts) -> str:
     """Leave whole numbers as they are: scaled and cut to whole numbers again, they would mean something else."""
     whole = [capsule.name for capsule in facts.inputs if not capsule.dtype.startswith("float")]
@@ -259,6 +285,7 @@ def _renamed(dataset: Dataset, facts: NetworkFacts) -> Dataset:
         targets={targets.get(name, name): values for name, values in dataset.targets.items()},
         ranges={inputs.get(name, name): values for name, values in dataset.ranges.items()},
         class_names={targets.get(name, name): names for name, names in dataset.class_names.items()},
+        layouts={targets.get(name, name): layout for name, layout in dataset.layouts.items()},
         test=None if dataset.test is None else _renamed(dataset.test, facts),
     )
 

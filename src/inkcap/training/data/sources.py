@@ -16,6 +16,7 @@ from inkcap.training.data.images import FOLDER_OPTIONS, IMAGE_SUFFIXES, load_ima
 from inkcap.training.data.options import Option, OptionValues
 from inkcap.training.data.remote_sources import load_cifar_10, load_fashion_mnist, load_mnist
 from inkcap.training.data.sentences import SENTENCE_OPTIONS, load_sentences
+from inkcap.training.data.shapes import SHAPE_OPTIONS, load_shapes
 from inkcap.training.data.table_source import TABLE_OPTIONS, load_csv
 from inkcap.training.data.toys import SPIRAL_OPTIONS, TOY_OPTIONS, load_circles, load_moons, load_spirals
 from inkcap.training.data.wording import listing, near_matches
@@ -74,6 +75,12 @@ SOURCES: dict[str, Source] = {
             "text of a small grammar, 64 characters, the next of 28",
             _local(load_sentences),
             SENTENCE_OPTIONS,
+        ),
+        Source(
+            "shapes",
+            "circles, squares, triangles in colour pictures, where and which",
+            _local(load_shapes),
+            SHAPE_OPTIONS,
         ),
         Source("mnist", "handwritten digits, 28×28 grey images, 10 classes (fetched)", _remote(load_mnist)),
         Source("fashion-mnist", "clothes, 28×28 grey images, 10 classes (fetched)", _remote(load_fashion_mnist)),

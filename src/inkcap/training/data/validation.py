@@ -68,6 +68,8 @@ def _check_finite(dataset: Dataset, source: str, what: str, values: NDArray[Any]
 def _check_target(dataset: Dataset, source: str, name: str, values: NDArray[Any]) -> list[str]:
     """Check the labels of a class target; tell of classes without samples."""
     classes = dataset.classes_of(name)
+    if name in dataset.layouts:
+        check_placed(dataset, source, name, values)
     if not classes:
         if values.ndim == 1:
             raise DataError(f"{source}: the target {name} has labels but no classes. Name the classes with classes=.")
@@ -77,6 +79,38 @@ def _check_target(dataset: Dataset, source: str, name: str, values: NDArray[Any]
         raise DataError(f"{source}: the target {name} has only the class {classes[0]}. Give samples of two or more.")
     empty = [label for label, count in dataset.histogram(name).items() if count == 0]
     return [f"No samples of {listing(empty)} in the target {name}."] if empty else []
+
+
+def check_placed(dataset: Dataset, source: str, name: str, values: NDArray[Any]) -> None:
+    """Refuse boxes and maps that do not lie on their pictures, naming the first."""
+    size = dataset.picture_size()
+    if size is None:
+        raise DataError(f"{source}: the target {name} tells places of pictures, but no input is one. Give pictures.")
+    if dataset.layouts[name] != "boxes":
+        if values.shape[1:] != size:
+            raise DataError(
+                f"{source}: the target {name} has {shape_text(values.shape[1:])} numbers a sample, but the pictures "
+                f"are {shape_text(size)}. Give it a number for each pixel."
+            )
+        return
+    if values.ndim != 3 or values.shape[2] != 5:
+        raise DataError(
+            f"{source}: the target {name} has the shape {values.shape}; boxes are (samples, boxes, 5): a label and "
+            "x1, y1, x2, y2 in pixels. Save it like that."
+        )
+    label, left, top, right, bottom = (values[..., column] for column in range(5))
+    real = label != 0
+    wrong = real & ((left >= right) | (top >= bottom) | (left < 0) | (top < 0) | (right > size[1]) | (bottom > size[0]))
+    wrong |= (label < 0) | (label != np.floor(label))
+    if dataset.labels_of(name):
+        wrong |= label >= len(dataset.labels_of(name))
+    if wrong.any():
+        sample, row = (int(place[0]) for place in np.nonzero(wrong))
+        numbers = " ".join(f"{number:g}" for number in values[sample, row])
+        raise DataError(
+            f"{source}, {dataset.place(sample)}, target {name}, box {row + 1}: {numbers} is no label with x1 < x2 and "
+            f"y1 < y2 within {shape_text(size)} pixels. Correct it, or fill it with zeros."
+        )
 
 
 def _check_test(dataset: Dataset, test: Dataset, source: str) -> None:
@@ -174,6 +208,8 @@ def _input_advice(shape: Shape, expected: Shape) -> str:
 def _fit_output(dataset: Dataset, data_name: str, network_name: str, expected: Shape) -> None:
     """Check one output against its target."""
     classes = dataset.classes_of(data_name)
+    if dataset.layouts.get(data_name) in ("boxes", "instances"):
+        return  # No shape can tell whether they fit: their losses look at the output's symbol and at its size.
     size = math.prod(expected)
     places = math.prod(dataset.targets[data_name].shape[1:])
     if classes and places > 1:
