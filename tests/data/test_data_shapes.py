@@ -162,7 +162,7 @@ def test_boxes_off_the_picture_are_named(row: list[float], words: str) -> None:
 
 
 def drawn(name: str, symbol: str, shape: tuple[int, ...]) -> CapsuleFacts:
-    return CapsuleFacts(name, symbol, shape)
+    return CapsuleFacts(name, symbol, shape, scores=4 if symbol == "selection" else 0, picture=(24, 32))
 
 
 def test_each_output_takes_what_suits_it() -> None:
@@ -171,17 +171,20 @@ def test_each_output_takes_what_suits_it() -> None:
         drawn("rpn", "selection", (1, 9, 6)),
         drawn("found", "selection", (1, 5, 6)),
         drawn("m", "relu", (4, 24, 32)),
+        drawn("cells", "identical", (13, 7, 7)),
+        drawn("items", "sigmoid", (4, 9, 14, 14)),
     )
     dataset, chosen = suited(shapes(), NetworkFacts((picture,), outputs), {})
-    assert chosen == {"rpn": "boxes", "found": "boxes", "m": "classes"}
+    suiting = {"rpn": "boxes", "found": "boxes", "m": "classes", "cells": "boxes", "items": "instances"}
+    assert chosen == suiting
     assert dataset.targets["rpn"] is dataset.targets["found"]
-    assert dataset.layouts == {"rpn": "boxes", "found": "boxes", "m": "classes"}
+    assert dataset.layouts == suiting
     assert dataset.labels_of("rpn") == dataset.classes_of("m")
     assert dataset.classes_of("rpn") == ()
-    _, asked = suited(shapes(), NetworkFacts((picture,), outputs[2:]), {"m": "instances"})
+    _, asked = suited(shapes(), NetworkFacts((picture,), outputs[2:3]), {"m": "instances"})
     assert asked == {"m": "instances"}
     with pytest.raises(RecipeError, match="none of the targets suits the output 'm' of 24×32×4"):
-        suited(shapes(targets="boxes;instances"), NetworkFacts((picture,), outputs[2:]), {})
+        suited(shapes(targets="boxes;instances"), NetworkFacts((picture,), outputs[2:3]), {})
 
 
 def test_a_map_is_learnt_while_it_is_moved(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from inkcap.recipes import MetricRecord, RunFolder, RunFolderError, layout
 from inkcap.recipes.checkpoints import list_checkpoints
+from inkcap.recipes.measures import more_is_better
 from inkcap.recipes.runfolder import KILLED
 from inkcap.recipes.steering import GOING
 from inkcap.studio.curves import Curves, Series, last_records
@@ -194,7 +195,7 @@ class RunList:
         each = epoch.step / epoch.epoch if epoch and epoch.epoch else _steps_of_data(run, batch)
         values = {name: _number(value) for name, value in epoch.values.items()} if epoch else {}
         monitor = _monitor(known.recipe.get("monitor"), values)
-        best = self.curves.read(log, deadline)[0].best(monitor, monitor.endswith("accuracy")) if epoch else None
+        best = self.curves.read(log, deadline)[0].best(monitor, more_is_better(monitor)) if epoch else None
         alive = run.record.state in GOING
         speed = self._speed(known, written, step) if alive else None
         (before, begun), until = _begun(run, known.resumes[1]), (time.time() if alive else written)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkcap.recipes import Recipe
+from inkcap.recipes.measures import more_is_better
 from inkcap.sweeps.record import OPEN, Sweep, Trial
 
 SEED = "recipe.seed"
@@ -26,7 +27,7 @@ class OverSeeds:
 
 def ranked(trials: Iterable[Trial], recipe: Recipe) -> list[Trial]:
     """Give the trials from the best: those with more epochs stand before those that halving stopped earlier."""
-    sign = -1 if recipe.monitor == "accuracy" else 1
+    sign = -1 if more_is_better(recipe.monitor) else 1
 
     def key(trial: Trial) -> tuple[Any, ...]:
         late = trial.state in ("done", "reached")
@@ -75,7 +76,7 @@ def over_seeds(sweep: Sweep, recipe: Recipe) -> list[OverSeeds]:
         values = [trial.value for trial in trials if trial.value is not None]
         numbers = tuple(trial.number for trial in trials)
         found.append(OverSeeds(numbers, json.loads(key), *_spread(values)))
-    sign = -1 if recipe.monitor == "accuracy" else 1
+    sign = -1 if more_is_better(recipe.monitor) else 1
     return sorted(found, key=lambda one: (sign * one.mean, one.trials))
 
 

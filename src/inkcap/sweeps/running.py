@@ -17,6 +17,7 @@ from typing import Any
 from inkcap.network.memory import Memory
 from inkcap.recipes import Recipe
 from inkcap.recipes.liveness import has_ended, held, mark_of
+from inkcap.recipes.measures import more_is_better
 from inkcap.structures.errors import InkcapError
 from inkcap.sweeps.errors import SweepError
 from inkcap.sweeps.halving import promoted, rung_epochs
@@ -144,7 +145,7 @@ def _guided(space: Space, plan: SweepPlan, trials: dict[int, Trial]) -> list[Poi
 
 def highest(recipe: Recipe) -> bool:
     """Tell whether more is better of what decides."""
-    return recipe.monitor == "accuracy"
+    return more_is_better(recipe.monitor)
 
 
 def _refusals(space: Space, points: list[Point]) -> list[str]:

@@ -1,7 +1,9 @@
 """What training has to know of a network: its inputs and outputs, their shapes, types and activations."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from inkcap.network import Network, structure_of
 from inkcap.symbols import CAPSULES
@@ -19,6 +21,15 @@ class CapsuleFacts:
     """The names of the neurons that make up the vector, where they have names."""
     picks_from: int = 0
     """Of an input that picks rows of a table, how many there are; 0 for any other."""
+
+    scores: int = 0
+    """Of a selection, how many scores C each of its candidates has; 0 for any other. One is "object or not"."""
+    variances: tuple[float, ...] = ()
+    """Of a selection, what dx, dy, dw and dh are multiplied by."""
+    picture: tuple[int, int] | None = None
+    """Height and width of the picture that the network sees, where it sees one."""
+    choosing: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+    """Of a selection, how it chooses from its candidates."""
 
     @property
     def class_axis(self) -> int:
@@ -81,8 +92,11 @@ def facts_of(network: Network) -> NetworkFacts:
             structure.dtype,
             elements.get(name, ()),
             min(rows, default=0),
+            picture=picture,
         )
 
+    sizes = [structure_of(network.capsules[name]).sizes for name in network.inputs] if network.plain is None else []
+    picture = next(((shape[1], shape[2]) for shape in sizes if len(shape) == 3), None)
     elements: dict[str, tuple[str, ...]] = {}
     if network.plain is not None and network.plain.names:
         ends = (network.plain.inputs, network.plain.outputs)

@@ -26,7 +26,7 @@ from inkcap.training.memory import estimate
 from inkcap.training.needs import Needs
 from inkcap.training.optimisers import NARROW
 from inkcap.training.pretraining import Layer, find_stack
-from inkcap.training.scores import make_scores
+from inkcap.training.scores import make_scores, measures_of
 from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
 from inkcap.training.snapshots import Snapshot, frozen_of
@@ -148,7 +148,7 @@ def _stack(network: Network, recipe: Recipe) -> list[Layer]:
 
 
 def _monitor(material: Material) -> str:
-    monitor = monitored(material.recipe, material.targets)
+    monitor = monitored(material.recipe, measures_of(make_scores(material.facts, material.recipe, material.targets)))
     if material.validation is None:
         if monitor != "loss":
             raise RecipeError(f"recipe.monitor: {monitor} is measured on the validation part; give validation above 0.")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.recipes import DataSpec, Recipe, complete_losses
-from inkcap.symbols import CAPSULES
 from inkcap.training.batches import Batches, Finish
 from inkcap.training.data import (
     Augmentation,
@@ -31,7 +30,7 @@ from inkcap.training.facts import CapsuleFacts, NetworkFacts
 from inkcap.training.feeding import Feed, fed, find_feed, notes_of, parse_feed, prepare_fed, show_feed
 from inkcap.training.spreading import spread
 from inkcap.training.suiting import suited
-from inkcap.training.targets import TargetKind, encode_target, target_kind
+from inkcap.training.targets import EMBEDDING, TargetKind, encode_target, target_kind, usual_loss
 
 # Prepared once, a set costs memory and no time in the steps; above this it is prepared batch by batch instead.
 _READY_BYTES = 1 << 30
@@ -55,7 +54,7 @@ class Material:
 
     def classes(self) -> dict[str, tuple[str, ...]]:
         """Give the class names of each output that has classes."""
-        named = {output: self.dataset.classes_of(data) for output, data in self.fit.outputs.items()}
+        named = {output: self.dataset.labels_of(data) for output, data in self.fit.outputs.items()}
         return {output: classes for output, classes in named.items() if classes}
 
     def to_json(self) -> dict[str, Any]:
@@ -99,11 +98,18 @@ def load_for(
     return Preparation(resize=resize).resized(renamed), feed | chosen, notes
 
 
-def fitted(dataset: Dataset, facts: NetworkFacts) -> Fit:
-    """Match a dataset with a network; a single value counts as a vector of one."""
+def fitted(dataset: Dataset, facts: NetworkFacts, recipe: Recipe) -> Fit:
+    """Match a dataset with a network; a single value is a vector of one, a place on a sphere fits any classes."""
     inputs = {capsule.name: capsule.shape or (1,) for capsule in facts.inputs}
     outputs = {capsule.name: capsule.shape or (1,) for capsule in facts.outputs}
-    return fit_to(dataset, inputs, outputs)
+    losses = {loss.output: loss.kind for loss in recipe.losses}
+    kinds = [(capsule, losses.get(capsule.name, losses.get("", "auto"))) for capsule in facts.outputs]
+    free = [
+        capsule.name
+        for capsule, kind in kinds
+        if kind in ("triplet", "boxes", "yolo", "masks") or (kind == "auto" and capsule.symbol == EMBEDDING)
+    ]
+    return fit_to(dataset, inputs, outputs, free)
 
 
 def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress | None = None) -> Material:
@@ -112,17 +118,18 @@ def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress
     dataset, feed, notes = load_for(recipe.data, facts, folder, progress)
     if augmentation:
         augmentation.check(dataset)
-    fit = fitted(dataset, facts)
+    fit = fitted(dataset, facts, recipe)
+    layouts = {name: dataset.layouts.get(target) for name, target in fit.outputs.items()}
     arrays = {output.name: dataset.targets[fit.outputs[output.name]] for output in facts.outputs}
     recipe = replace(recipe, data=replace(recipe.data, feed=show_feed(feed)))
-    chosen = complete_losses(
-        recipe,
-        {o.name: target_kind(arrays[o.name], o) for o in facts.outputs},
-        {o.name: CAPSULES[o.symbol].usual_loss for o in facts.outputs},
-    )
+    held: dict[str, TargetKind] = {
+        o.name: target_kind(arrays[o.name], o, layout=layouts[o.name]) for o in facts.outputs
+    }
+    chosen = complete_losses(recipe, held, {o.name: usual_loss(held[o.name], o) for o in facts.outputs})
     losses = {loss.output: loss.kind for loss in chosen.losses}
     targets: dict[str, TargetKind] = {
-        output.name: target_kind(arrays[output.name], output, losses[output.name]) for output in facts.outputs
+        output.name: target_kind(arrays[output.name], output, losses[output.name], layouts[output.name])
+        for output in facts.outputs
     }
     train, held_out = split(dataset, recipe.validation, recipe.seed)
     training = dataset.subset(train)

@@ -32,7 +32,8 @@ def _suiting(output: CapsuleFacts, dataset: Dataset) -> str:
     """Find the target for an output: one of its name, or the only one of its layout."""
     if output.name in dataset.targets:
         return output.name
-    found = [name for name in dataset.targets if dataset.layouts.get(name) == layout_for(output)]
+    classes = max((len(dataset.classes_of(name)) for name in dataset.targets), default=0)
+    found = [name for name in dataset.targets if dataset.layouts.get(name) == layout_for(output, classes)]
     if not dataset.layouts:
         found = list(dataset.targets)
     if len(found) == 1:
@@ -44,11 +45,11 @@ def _suiting(output: CapsuleFacts, dataset: Dataset) -> str:
     )
 
 
-def layout_for(output: CapsuleFacts) -> str:
-    """Tell what an output can be taught of a picture: maps have classes, items have masks, lists have boxes."""
-    if output.symbol == "selection":
-        return "boxes"
-    return {3: "classes", 4: "instances"}.get(len(output.shape), "boxes")
+def layout_for(output: CapsuleFacts, classes: int = 0) -> str:
+    """Tell what an output can be taught: lists and cells have boxes, maps of so many channels classes, items masks."""
+    if len(output.shape) == 3 and not output.scores:
+        return "classes" if output.shape[1:] == output.picture or output.shape[0] == classes else "boxes"
+    return "instances" if len(output.shape) == 4 else "boxes"
 
 
 def _under_names(dataset: Dataset, chosen: Mapping[str, str]) -> Dataset:

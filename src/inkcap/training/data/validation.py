@@ -1,7 +1,7 @@
 """Checks before training starts: whether the data are sound, and whether they fit the network."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,11 +140,14 @@ class Fit:
     notes: tuple[str, ...]
 
 
-def fit_to(dataset: Dataset, inputs: Mapping[str, Shape], outputs: Mapping[str, int | Shape]) -> Fit:
+def fit_to(
+    dataset: Dataset, inputs: Mapping[str, Shape], outputs: Mapping[str, int | Shape], free: Collection[str] = ()
+) -> Fit:
     """Check that samples have the shapes a network expects, and say how they are assigned.
 
     Shapes are (d, M, N) or (M,). A dataset's and a network's only input belong together whatever their names, and so
-    do the only target and the only output; several are matched by name.
+    do the only target and the only output; several are matched by name. Outputs that are `free` have losses that look
+    at their shapes themselves.
     """
     input_pairs = _pairs(dataset, "input", list(inputs), list(dataset.inputs))
     output_pairs = _pairs(dataset, "output", list(outputs), list(dataset.targets))
@@ -158,7 +161,8 @@ def fit_to(dataset: Dataset, inputs: Mapping[str, Shape], outputs: Mapping[str, 
     for network_name, data_name in output_pairs.items():
         expected = outputs[network_name]
         shape = (expected,) if isinstance(expected, int) else tuple(expected)
-        _fit_output(dataset, data_name, network_name, shape)
+        if network_name not in free:
+            _fit_output(dataset, data_name, network_name, shape)
     return Fit(input_pairs, output_pairs, tuple(flattened), tuple(notes))
 
 
@@ -209,7 +213,7 @@ def _fit_output(dataset: Dataset, data_name: str, network_name: str, expected: S
     """Check one output against its target."""
     classes = dataset.classes_of(data_name)
     if dataset.layouts.get(data_name) in ("boxes", "instances"):
-        return  # No shape can tell whether they fit: their losses look at the output's symbol and at its size.
+        return
     size = math.prod(expected)
     places = math.prod(dataset.targets[data_name].shape[1:])
     if classes and places > 1:
