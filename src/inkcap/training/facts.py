@@ -3,8 +3,10 @@
 import math
 from dataclasses import dataclass
 
-from inkcap.network import Network, structure_of
+from inkcap.network import CheckedCapsule, Network, structure_of
 from inkcap.symbols import CAPSULES
+from inkcap.symbols.anchors import listed
+from inkcap.symbols.selection import score_count
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,10 @@ class CapsuleFacts:
     """The names of the neurons that make up the vector, where they have names."""
     picks_from: int = 0
     """Of an input that picks rows of a table, how many there are; 0 for any other."""
+    scores: int = 0
+    """Of a selection, how many scores C each of its candidates has; 0 for any other. One is "object or not"."""
+    variances: tuple[float, ...] = ()
+    """Of a selection, what dx, dy, dw and dh are multiplied by."""
 
     @property
     def class_axis(self) -> int:
@@ -67,6 +73,14 @@ class NetworkFacts:
         return tuple(capsule.dtype for capsule in (*self.inputs, *self.outputs))
 
 
+def _of_candidates(capsule: CheckedCapsule) -> tuple[int, tuple[float, ...]]:
+    """Give the scores of a candidate and what its offsets are multiplied by, where the capsule chooses from some."""
+    if capsule.record.candidates is None:
+        return 0, ()
+    shapes = {name: structure.shape for name, structure in capsule.ports.items() if structure is not None}
+    return score_count(shapes, capsule.attributes), listed(capsule.attributes["variances"])
+
+
 def facts_of(network: Network) -> NetworkFacts:
     """Read the facts of a checked network."""
 
@@ -81,6 +95,7 @@ def facts_of(network: Network) -> NetworkFacts:
             structure.dtype,
             elements.get(name, ()),
             min(rows, default=0),
+            *_of_candidates(capsule),
         )
 
     elements: dict[str, tuple[str, ...]] = {}
