@@ -40,7 +40,7 @@ def part_columns(value: Tensor, scores: int) -> Candidates:
     rows = value.float() if value.dtype == torch.float16 else value
     rows = rows.reshape(len(rows), -1, rows.shape[-1])
     offsets, logits, boxes = rows[..., : -scores - 4], rows[..., -scores - 4 : -4], rows[..., -4:]
-    return Candidates(offsets.unflatten(-1, (-1, 4)), logits, boxes.detach())
+    return Candidates(offsets.reshape(*offsets.shape[:2], -1, 4), logits, boxes.detach())
 
 
 def match(boxes: Tensor, target: Tensor, positive: float, negative: float, best: bool) -> Matches:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from inkcap.engine.detection import outdone, select
 from inkcap.recipes.fields import Scalar
 from inkcap.training.facts import CapsuleFacts
 from inkcap.training.yolo_loss import Grid, grid_of
@@ -19,16 +20,12 @@ def decoder(output: CapsuleFacts, kind: str, options: Mapping[str, Scalar]) -> C
     if kind == "yolo":
         grid = grid_of(output, options)
         return lambda value: cells_detections(grid, value)
-    from inkcap.engine.detection import select
-
     return lambda value: select(value, None, **output.choosing)[:, 0]
 
 
 @torch.no_grad()
 def cells_detections(grid: Grid, value: Tensor) -> Tensor:
     """Give label, score, x1, y1, x2, y2 of the boxes of all cells that overlap no better one of their class."""
-    from inkcap.engine.detection import outdone
-
     boxes, classes = grid.part(value)
     shares = (boxes[..., 4:].clamp(0, 1) * classes.clamp(0, 1)[:, :, :, None]).flatten(1)
     corners = grid.corners(boxes[..., :4]).reshape(len(value), -1, 4)

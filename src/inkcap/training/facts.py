@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkcap.network import Network, structure_of
+from inkcap.network import CheckedCapsule, Network, structure_of
+from inkcap.program import lower_to_steps
 from inkcap.symbols import CAPSULES
+from inkcap.symbols.anchors import listed
+from inkcap.symbols.selection import score_count
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,6 @@ class CapsuleFacts:
     """The names of the neurons that make up the vector, where they have names."""
     picks_from: int = 0
     """Of an input that picks rows of a table, how many there are; 0 for any other."""
-
     scores: int = 0
     """Of a selection, how many scores C each of its candidates has; 0 for any other. One is "object or not"."""
     variances: tuple[float, ...] = ()
@@ -78,6 +80,23 @@ class NetworkFacts:
         return tuple(capsule.dtype for capsule in (*self.inputs, *self.outputs))
 
 
+def _of_candidates(capsule: CheckedCapsule) -> tuple[int, tuple[float, ...]]:
+    """Give the scores of a candidate and what its offsets are multiplied by, where the capsule chooses from some."""
+    if capsule.record.candidates is None:
+        return 0, ()
+    shapes = {name: structure.shape for name, structure in capsule.ports.items() if structure is not None}
+    return score_count(shapes, capsule.attributes), listed(capsule.attributes["variances"])
+
+
+def _choosing(network: Network) -> dict[str, Mapping[str, Any]]:
+    """Give for each selection among the outputs how it chooses."""
+    if network.plain is not None or not any(network.capsules[name].record.candidates for name in network.outputs):
+        return {}
+    program = lower_to_steps(network)
+    chosen = {program.owners[step.target]: step for step in program.trace.steps if step.operation.name == "select"}
+    return {name: chosen[name].attributes for name in network.outputs if name in chosen}
+
+
 def facts_of(network: Network) -> NetworkFacts:
     """Read the facts of a checked network."""
 
@@ -92,9 +111,12 @@ def facts_of(network: Network) -> NetworkFacts:
             structure.dtype,
             elements.get(name, ()),
             min(rows, default=0),
-            picture=picture,
+            *_of_candidates(capsule),
+            picture,
+            choosing.get(name, {}),
         )
 
+    choosing = _choosing(network)
     sizes = [structure_of(network.capsules[name]).sizes for name in network.inputs] if network.plain is None else []
     picture = next(((shape[1], shape[2]) for shape in sizes if len(shape) == 3), None)
     elements: dict[str, tuple[str, ...]] = {}

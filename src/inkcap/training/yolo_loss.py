@@ -35,7 +35,7 @@ class Grid:
         numbers = 5 * self.boxes + self.classes
         cells = wide.movedim(1, -1) if wide.ndim == 4 else wide.reshape(-1, self.rows, self.columns, numbers)
         boxes, classes = cells[..., : 5 * self.boxes], cells[..., 5 * self.boxes :]
-        return boxes.unflatten(-1, (self.boxes, 5)), classes
+        return boxes.reshape(*boxes.shape[:3], self.boxes, 5), classes
 
     def corners(self, boxes: Tensor) -> Tensor:
         """Give x1, y1, x2, y2 in pixels of boxes as the cells tell them."""
