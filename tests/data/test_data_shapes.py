@@ -172,10 +172,10 @@ def test_each_output_takes_what_suits_it() -> None:
         drawn("found", "selection", (1, 5, 6)),
         drawn("m", "relu", (4, 24, 32)),
         drawn("cells", "identical", (13, 7, 7)),
-        drawn("items", "sigmoid", (4, 9, 14, 14)),
+        drawn("instances", "identical", (1, 9, 200)),
     )
     dataset, chosen = suited(shapes(), NetworkFacts((picture,), outputs), {})
-    suiting = {"rpn": "boxes", "found": "boxes", "m": "classes", "cells": "boxes", "items": "instances"}
+    suiting = {"rpn": "boxes", "found": "boxes", "m": "classes", "cells": "boxes", "instances": "instances"}
     assert chosen == suiting
     assert dataset.targets["rpn"] is dataset.targets["found"]
     assert dataset.layouts == suiting

@@ -1,6 +1,7 @@
 """Losses of boxes, cells, neighbours and numbers that are not asked for: by hand, and against slow loops."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from inkcap.recipes import LossSpec
+from inkcap import Drawing, Recipe, evaluate, train
+from inkcap.recipes import DataSpec, LossSpec, OptimiserSpec
 from inkcap.training.box_loss import match
 from inkcap.training.boxes import offsets_to, shared_areas
+from inkcap.training.data import DataError
+from inkcap.training.data.placed import with_labels
 from inkcap.training.detecting import cells_detections, decoder
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts
 from inkcap.training.losses import explicit_loss, loss_function
+from inkcap.training.mask_loss import MaskIou, rows_of
 from inkcap.training.targets import encode_target, target_kind
 from inkcap.training.yolo_loss import grid_of
 
@@ -403,3 +408,62 @@ def test_kinds_of_targets_follow_from_outputs_and_losses() -> None:
     assert target_kind(labels, sphere) == "neighbours"
     assert target_kind(labels, sphere, "cross-entropy") == "classes"
     assert target_kind(labels, CapsuleFacts("e", "identical", (8,))) == "classes"
+
+
+# Masks
+
+
+def items(count: int, classes: int, bins: int) -> CapsuleFacts:
+    return CapsuleFacts("m", "identical", (1, count, classes * bins * bins + 4), picture=(4, 6))
+
+
+def test_the_loss_of_masks_by_hand() -> None:
+    instances = np.zeros((1, 4, 6), np.uint8)
+    instances[0, :2, :4] = 1
+    instances[0, 0, 3] = 2
+    boxes = np.array([[[2, 0, 0, 4, 2], [1, 3, 0, 4, 1]]], np.float32)
+    codes = with_labels(instances, boxes)
+    assert sorted(set(codes.reshape(-1).tolist())) == [0, 2 + 1 * 256, 1 + 2 * 256]
+    output = items(2, 2, 2)
+    target = encode_target(codes, output, "masks", "instances")
+    value = torch.zeros(1, 1, 2, 12)
+    # The first item has the first box: its bins' middles, at 1 and 3 across, see all of it but the upper right one.
+    value[0, 0, 0, 4:8] = torch.tensor([math.log(3), math.log(3), 0.0, 0.0])
+    value[0, 0, 0, 8:] = torch.tensor([0.0, 0, 4, 2])
+    # The second matches nothing.
+    value[0, 0, 1, 8:] = torch.tensor([0.0, 2, 4, 4])
+    spec = LossSpec("m", "masks", options={"bins": 2})
+    loss, slope = both(spec, output, value, target)
+    assert loss == pytest.approx((math.log(4 / 3) + math.log(4) + 2 * math.log(2)) / 4)
+    assert slope[0, 0, 0, :4].abs().sum() == slope[0, 0, 1].abs().sum() == slope[..., 8:].abs().sum() == 0
+    score = MaskIou(output, 0, rows_of(output, spec.options))
+    score.add(value, target)
+    # It says the upper two, true are the upper left and the lower two: 1 of 4.
+    assert score.value() == pytest.approx(1 / 4)
+    nothing, gradient = both(spec, output, value, torch.zeros_like(target))
+    assert nothing == 0.0
+    assert gradient.abs().sum() == 0
+
+
+def test_masks_need_rows_and_maps() -> None:
+    with pytest.raises(TrainingError, match=r"no rows of 14×14 bins.*classes·196 \+ 4 numbers"):
+        rows_of(CapsuleFacts("m", "identical", (4, 9, 14)), {"bins": 14, "positive": 0.5})
+    with pytest.raises(TrainingError, match="give a target instances"):
+        encode_target(np.zeros((1, 4, 6)), items(2, 2, 2), "masks", "y")
+
+
+def test_gaps_in_numbers_are_trained_through(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3)).astype(np.float32)
+    y = 2 * x
+    y[np.arange(60)[:, None] % 3 != np.arange(3)] = np.nan
+    np.savez(tmp_path / "actions.npz", x=x, y=y)
+    drawing = Drawing("q")
+    drawing.add("a", "1D-data", dimension=3)
+    drawing.then("q", "1D-identical", "full", dimension=3)
+    data, losses = DataSpec("actions.npz", normalise="none"), (LossSpec(kind="huber"),)
+    result = train(drawing, Recipe(data, losses, OptimiserSpec("adam", 0.05), epochs=60), workspace=tmp_path)
+    assert result.values["val_mae"] < 0.2
+    assert evaluate(result.run).values["mae"] == pytest.approx(result.values["val_mae"], abs=0.1)
+    with pytest.raises(DataError, match="nan is not a finite number"):
+        train(drawing, Recipe(data), workspace=tmp_path)

@@ -103,8 +103,11 @@ LOSSES = _table(
     ),
     Kind(
         "masks",
-        "for each item the mask of its class, yes or no for each bin, where the item matches an instance",
-        (_number("positive", 0.5, "IoU from which an item matches", above=0, most=1),),
+        "rows of items, bins×bins logits for each class and a box, against the instances that the boxes match",
+        (
+            Field("bins", "whole", 14, "bins of a mask along each side", least=1, most=1000),
+            _number("positive", 0.5, "IoU from which a box matches an instance", above=0, most=1),
+        ),
     ),
 )
 

@@ -85,7 +85,7 @@ def evaluate(
     """
     opened = open_run(run, weights, logits=True)
     spec = opened.recipe.data if data is None else data
-    dataset, _, _ = load_for(spec, opened.facts, opened.workspace)
+    dataset, _, _ = load_for(spec, opened.facts, opened.workspace, losses=opened.recipe.losses)
     chosen, used = _choose(opened, dataset, part, own=data is None)
     fit = fitted(chosen, opened.facts, opened.recipe)
     for output, classes in opened.classes.items():

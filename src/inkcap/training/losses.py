@@ -26,6 +26,7 @@ from inkcap.recipes.fields import Scalar
 from inkcap.symbols import CAPSULES
 from inkcap.training.box_loss import box_loss
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
+from inkcap.training.mask_loss import mask_loss
 from inkcap.training.yolo_loss import yolo_loss
 
 Returned = Literal["U", "Y"]
@@ -102,6 +103,7 @@ def _triplet(options: Mapping[str, Scalar]) -> LossFunction:
 _PLACED: Mapping[str, Callable[[Mapping[str, Scalar], CapsuleFacts], LossFunction]] = {
     "boxes": box_loss,
     "yolo": yolo_loss,
+    "masks": mask_loss,
 }
 """Losses that tell places of a picture: they read the output as it stands, and widen it themselves."""
 

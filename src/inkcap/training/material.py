@@ -1,7 +1,7 @@
 """Data for one network: loaded, checked, matched with its inputs and outputs, split and prepared."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from inkcap.recipes import DataSpec, Recipe, complete_losses
+from inkcap.recipes import DataSpec, LossSpec, Recipe, complete_losses
 from inkcap.training.batches import Batches, Finish
 from inkcap.training.data import (
     Augmentation,
@@ -80,11 +80,15 @@ class Material:
 
 
 def load_for(
-    spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
+    spec: DataSpec,
+    facts: NetworkFacts,
+    folder: Path,
+    progress: Progress | None = None,
+    losses: Sequence[LossSpec] = (),
 ) -> tuple[Dataset, Feed, list[str]]:
     """Load and check data, with the names of the network where the data's own do not match, and what is fed."""
     dataset = load_named(spec, folder, progress)
-    notes = validate(dataset)
+    notes = validate(dataset, gaps=any(loss.kind == "huber" for loss in losses))
     dataset, said = spread(dataset, facts)
     wanted = parse_feed(spec.feed)
     dataset, chosen = suited(dataset, facts, wanted)
@@ -115,7 +119,7 @@ def fitted(dataset: Dataset, facts: NetworkFacts, recipe: Recipe) -> Fit:
 def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress | None = None) -> Material:
     """Gather everything that a training needs of its data, or say what does not fit."""
     augmentation = Augmentation.parse(recipe.data.augment)
-    dataset, feed, notes = load_for(recipe.data, facts, folder, progress)
+    dataset, feed, notes = load_for(recipe.data, facts, folder, progress, recipe.losses)
     if augmentation:
         augmentation.check(dataset)
     fit = fitted(dataset, facts, recipe)

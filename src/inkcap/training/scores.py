@@ -13,6 +13,7 @@ from inkcap.recipes.measures import MEASURES
 from inkcap.training.detecting import decoder
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
 from inkcap.training.losses import TotalLoss
+from inkcap.training.mask_loss import MaskIou, rows_of
 from inkcap.training.precision import Found
 from inkcap.training.stopping import StopRequest
 from inkcap.training.targets import TargetKind
@@ -211,6 +212,9 @@ def make_scores(
             proposes = 0 < output.scores <= 2 < max(other.scores for other in facts.outputs)
             decode = decoder(output, kind, options[output.name])
             scores.append(Detected(output, place, "recall" if proposes else "map", decode))
+            continue
+        if kind == "masks":
+            scores.append(MaskIou(output, place, rows_of(output, options[output.name])))
             continue
         scores.append(OutputScore(output, kind, target, (scales or {}).get(output.name), place))
         if target == "classes" and output.class_axis == 1 and output.positions:

@@ -1,7 +1,7 @@
 """Which target each output gets, where the data tell several things of a picture.
 
 Two outputs may learn from one target: the proposals and the detections of a two-stage detector both learn its boxes.
-What suits an output is told by its symbol and its structure; ``OUTPUT=TARGET`` in the recipe's feed says otherwise.
+What suits an output is told by its name, its symbol and its structure; ``OUTPUT=TARGET`` in the feed says otherwise.
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from inkcap.recipes import RecipeError
 from inkcap.training.data import Dataset
+from inkcap.training.data.placed import with_labels
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
 
 _Value = TypeVar("_Value")
@@ -46,10 +47,9 @@ def _suiting(output: CapsuleFacts, dataset: Dataset) -> str:
 
 
 def layout_for(output: CapsuleFacts, classes: int = 0) -> str:
-    """Tell what an output can be taught: lists and cells have boxes, maps of so many channels classes, items masks."""
-    if len(output.shape) == 3 and not output.scores:
-        return "classes" if output.shape[1:] == output.picture or output.shape[0] == classes else "boxes"
-    return "instances" if len(output.shape) == 4 else "boxes"
+    """Tell what an output can be taught: maps of the picture's size or of so many channels classes, others boxes."""
+    is_map = len(output.shape) == 3 and not output.scores
+    return "classes" if is_map and (output.shape[1:] == output.picture or output.shape[0] == classes) else "boxes"
 
 
 def _under_names(dataset: Dataset, chosen: Mapping[str, str]) -> Dataset:
@@ -57,6 +57,10 @@ def _under_names(dataset: Dataset, chosen: Mapping[str, str]) -> Dataset:
         return {name: values[target] for name, target in chosen.items() if target in values}
 
     targets: dict[str, Any] = renamed(dataset.targets)
+    boxes = next((dataset.targets[name] for name, layout in dataset.layouts.items() if layout == "boxes"), None)
+    for name, target in chosen.items():
+        if dataset.layouts.get(target) == "instances" and boxes is not None:
+            targets[name] = with_labels(targets[name], boxes)
     return replace(
         dataset,
         targets=targets,

@@ -64,6 +64,8 @@ def encode_target(values: NDArray[Any], output: CapsuleFacts, loss: str, name: s
     """Give a target as the tensor that the loss of that kind takes; `name` is the target's, for messages."""
     if loss in ("boxes", "yolo"):
         return torch.from_numpy(_boxes(values, output, loss, name))
+    if loss == "masks":
+        return torch.from_numpy(_instances(values, output, name))
     if loss == "triplet":
         return torch.from_numpy(_one_class(values, output, name))
     kind = target_kind(values, output, loss)
@@ -129,6 +131,15 @@ def _labels(values: NDArray[Any], output: CapsuleFacts, kind: str, name: str) ->
             f"of {output.shape_text()} knows 0 to {output.classes - 1}; draw it with {labels.max() + 1} neurons."
         )
     return labels
+
+
+def _instances(values: NDArray[Any], output: CapsuleFacts, name: str) -> NDArray[np.int64]:
+    if values.ndim != 3 or values.dtype.kind not in "iub" or values.shape[1:] != output.picture:
+        raise TrainingError(
+            f"the target {name!r} has numbers of {values.dtype} and shape {values.shape[1:]} for each sample, but the "
+            f"loss masks of {output.name!r} needs a whole number for each pixel; give a target instances."
+        )
+    return np.ascontiguousarray(values, dtype=np.int64)
 
 
 def _one_class(values: NDArray[Any], output: CapsuleFacts, name: str) -> NDArray[np.int64]:

@@ -11,6 +11,16 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float32]
 
+INSTANCES = 256
+"""Pixels of the i-th box with the label l have the number i + 256·l where masks are learnt; so at most 255 boxes."""
+
+
+def with_labels(instances: NDArray[Any], boxes: Numbers) -> NDArray[np.int64]:
+    """Give maps of instances in which every number tells the label of its box too."""
+    labels = np.concatenate([np.zeros((len(boxes), 1)), boxes[..., 0]], axis=1).astype(np.int64)
+    numbers = instances.astype(np.int64)
+    return numbers + INSTANCES * labels[np.arange(len(boxes))[:, None, None], np.minimum(numbers, labels.shape[1] - 1)]
+
 
 def flip_boxes(boxes: Numbers, chosen: NDArray[np.bool_], length: int, first: int) -> Numbers:
     """Mirror the boxes of the chosen samples: `first` is 1 for left and right, 2 for top and bottom."""

@@ -16,8 +16,8 @@ from inkcap.training.data.wording import counted, listing, shape_text
 Shape = tuple[int, ...]
 
 
-def validate(dataset: Dataset) -> list[str]:
-    """Refuse data that cannot be trained on, and give notes on what is merely odd."""
+def validate(dataset: Dataset, gaps: bool = False) -> list[str]:
+    """Refuse data that cannot be trained on, and give notes on what is merely odd; `gaps` lets targets hold NaN."""
     source = str(dataset.manifest.get("source", dataset.name))
     if not dataset.inputs or not dataset.targets:
         missing = "inputs" if not dataset.inputs else "targets"
@@ -39,11 +39,11 @@ def validate(dataset: Dataset) -> list[str]:
         _check_finite(dataset, source, f"input {name}", values, dataset.missing == "mean")
     notes: list[str] = []
     for name, values in dataset.targets.items():
-        _check_finite(dataset, source, f"target {name}", values, False)
+        _check_finite(dataset, source, f"target {name}", values, gaps)
         notes += _check_target(dataset, source, name, values)
     if dataset.test is not None:
         _check_test(dataset, dataset.test, source)
-        notes += [f"Test set: {note}" for note in validate(dataset.test)]
+        notes += [f"Test set: {note}" for note in validate(dataset.test, gaps)]
     return notes
 
 

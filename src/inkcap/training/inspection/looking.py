@@ -111,7 +111,7 @@ class Looking:
 
     @cached_property
     def _dataset(self) -> Dataset:
-        return load_for(self.recipe.data, self.facts, self.opened.workspace)[0]
+        return load_for(self.recipe.data, self.facts, self.opened.workspace, losses=self.recipe.losses)[0]
 
     @cached_property
     def _parts(self) -> dict[str, Dataset]:
