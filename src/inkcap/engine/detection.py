@@ -48,12 +48,13 @@ def outdone(boxes: Tensor, kinds: Tensor, valid: Tensor, overlap: float) -> Tens
     areas = (boxes[..., 2:] - boxes[..., :2]).prod(-1)
     over = torch.zeros((*kinds.shape, kinds.shape[1]), dtype=torch.bool, device=boxes.device)
     for first in range(0, kinds.shape[1], 512):
-        part = slice(first, first + 512)
-        one, other = boxes[:, part, None], boxes[:, None]
+        # A box is outdone by better ones alone, which stand before it.
+        part, rest = slice(first, first + 512), slice(first, None)
+        one, other = boxes[:, part, None], boxes[:, None, rest]
         sides = torch.minimum(one[..., 2:], other[..., 2:]) - torch.maximum(one[..., :2], other[..., :2])
         common = sides.clamp(min=0).prod(-1)
-        shared = common > overlap * (areas[:, part, None] + areas[:, None] - common)
-        over[:, part] = shared & (kinds[:, part, None] == kinds[:, None]) & valid[:, part, None]
+        shared = common > overlap * (areas[:, part, None] + areas[:, None, rest] - common)
+        over[:, part, rest] = shared & (kinds[:, part, None] == kinds[:, None, rest]) & valid[:, part, None]
     over = over.triu(1)
     # Who stays depends on the better ones alone, so that going over all at once comes to the same end as one by one.
     stays = valid

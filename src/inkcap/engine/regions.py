@@ -117,10 +117,11 @@ def largest_places(
             y, x = top + down, left + over
             inside = (y < bottom)[..., :, None] & (x < right)[..., None, :]
             place = first[..., None, None] + y[..., :, None] * width[..., None, None] + x[..., None, :]
-            place = torch.where(inside, place, 0).reshape(-1)
-            value = table[place]
-            better = inside.reshape(-1, 1) & (value > best)
-            best, chosen = torch.where(better, value, best), torch.where(better, place[:, None], chosen)
+            here = inside.reshape(-1).nonzero()[:, 0]
+            place = place.reshape(-1)[here]
+            value, old = table[place], best[here]
+            chosen[here] = torch.where(value > old, place[:, None], chosen[here])
+            best[here] = torch.maximum(value, old)
     return chosen
 
 
