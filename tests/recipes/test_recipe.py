@@ -31,6 +31,7 @@ from inkcap.recipes import (
     recipe_to_text,
 )
 from inkcap.recipes.fields import Field
+from inkcap.recipes.measures import MEASURES, best_of, more_is_better, value_text
 
 DIGITS = DataSpec("digits")
 
@@ -201,12 +202,24 @@ def test_losses_are_chosen_from_the_targets() -> None:
 
 
 def test_the_monitored_value_has_to_exist() -> None:
-    assert monitored(Recipe(DIGITS), {"h": "classes"}) == "loss"
-    assert monitored(Recipe(DIGITS, monitor="accuracy"), {"h": "bits"}) == "accuracy"
-    with pytest.raises(RecipeError, match="accuracy"):
-        monitored(Recipe(DIGITS, monitor="accuracy"), {"h": "numbers"})
+    assert monitored(Recipe(DIGITS), ["accuracy"]) == "loss"
+    assert monitored(Recipe(DIGITS, monitor="accuracy"), ["accuracy", "mean_iou"]) == "accuracy"
+    with pytest.raises(RecipeError, match=r"accuracy .*right classes.* is not measured .*; give loss or mae"):
+        monitored(Recipe(DIGITS, monitor="accuracy"), ["mae"])
     with pytest.raises(RecipeError, match="absolute"):
-        monitored(Recipe(DIGITS, monitor="mae"), {"h": "classes"})
+        monitored(Recipe(DIGITS, monitor="mae"), ["accuracy"])
+
+
+def test_every_measure_is_named_shown_and_compared_by_one_table() -> None:
+    assert value_text("val_accuracy", 0.5) == "validation accuracy 50.00 %"
+    assert value_text("val_mean_iou.m", 0.25, ".4g") == "validation mean IoU.m 25.00 %"
+    assert value_text("mae", 0.25, ".4g") == "mae 0.25"
+    assert value_text("val_loss", 1.0) == "validation loss 1.0000"
+    assert [name for name in ("loss", "rate", *MEASURES) if more_is_better(f"val_{name}")] == [
+        "accuracy", "mean_iou", "map", "recall", "retrieval",
+    ]  # fmt: skip
+    assert best_of(["mae", "map", "loss"]) == "map"
+    assert best_of(["loss"]) == ""
 
 
 def test_fields_read_what_is_typed_and_help_shows_range_and_default() -> None:

@@ -34,8 +34,10 @@ def draw_capsule(symbol: CapsuleSymbol, case: Sample | Refusal) -> Drawing:
         drawing.add("y", face(symbol.id, rank), **case.attributes)
     drawing.connect("x", "y", "transfer")
     for port, shape in case.ports.items():
-        drawing.add(port, face("data", rank_of(shape)), **sizes(shape))
-        drawing.connect(port, "y", "transfer", port=port)
+        # What a further connection brings to a port that keeps them apart is called ``scores.1``.
+        name = port.replace(".", "-")
+        drawing.add(name, face("data", rank_of(shape)), **sizes(shape))
+        drawing.connect(name, "y", "transfer", port=port.partition(".")[0])
     return drawing
 
 

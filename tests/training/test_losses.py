@@ -35,7 +35,7 @@ def test_golden_values() -> None:
     assert _value("cross-entropy", [[0.0, math.log(3)]], [1], (2,), label_smoothing=0.1) == pytest.approx(smooth)
     assert _value("mean-squared-error", [[1.0, 4.0]], [[0.0, 2.0]], (2,)) == pytest.approx(2.5)
     # (½·1² + 2·(3 − ½·2))/2: the third number is not asked for, so it has no part in the mean.
-    huber = _value("huber", [[1.0, 5.0, 9.0]], [[0.0, 2.0, math.nan]], (3,), delta=2.0)
+    huber = _value("huber", [[1.0, 5.0, 9.0]], [[0.0, 2.0, math.nan]], (3,), edge=2.0)
     assert huber == pytest.approx((0.5 + 4.0) / 2)
     # −log σ(log 3) = log 4/3, −log(1 − σ(0)) = log 2
     binary = _value("binary-cross-entropy", [[math.log(3), 0.0]], [[1.0, 0.0]], (2,))

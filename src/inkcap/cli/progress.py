@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from inkcap.cli.output import number, say
-from inkcap.recipes import is_share
+from inkcap.recipes.measures import value_text
 from inkcap.training import EndEvent, EpochEvent, Listener, PauseEvent, PretrainingEvent, StartEvent, StepEvent
 
 
@@ -103,8 +103,7 @@ def _values(event: EpochEvent) -> str:
     shown = [f"loss {event.values['loss']:.4f}"]
     for name, value in event.values.items():
         if name.startswith("val_"):
-            label = name.replace("val_", "validation ")
-            shown.append(f"{label} {100 * value:.2f} %" if is_share(name) else f"{label} {value:.4f}")
+            shown.append(value_text(name, value))
     return " · ".join(shown)
 
 

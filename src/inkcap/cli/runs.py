@@ -14,7 +14,8 @@ import typer
 from inkcap.cli.app import app
 from inkcap.cli.output import number, print_json, say, say_confusion
 from inkcap.cli.recipes import FIELDS, HELP, existing, pairs, read_recipe, with_kind, with_loss_options
-from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError, is_share
+from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError
+from inkcap.recipes.measures import value_text
 
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
@@ -185,8 +186,7 @@ def _print_result(result: RunResult, workspace: Path) -> None:
 
 def show_value(name: str, value: float) -> str:
     """Write a measured value for a person: shares in per cent."""
-    label = name.replace("val_", "validation ")
-    return f"{label} {100 * value:.2f} %" if is_share(name) else f"{label} {value:.4g}"
+    return value_text(name, value, ".4g")
 
 
 @app.command()
@@ -199,7 +199,7 @@ def evaluate(
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
 ) -> None:
-    """Measure a run: loss, accuracy, confusion matrix."""
+    """Measure a run: its loss, what is right of its answers, confusion matrix."""
     _one_of("--part", part, ("auto", "validation", "test", "all"))
     _one_of("--weights", weights, ("best", "last"))
     from inkcap.recipes import find_run

@@ -17,6 +17,7 @@ from inkcap.cli.output import print_json, say
 from inkcap.cli.recipes import HELP, existing, read_recipe
 from inkcap.cli.runs import JsonOption, OptionOption, RecipeOption, WorkspaceOption, show_value
 from inkcap.recipes import Recipe
+from inkcap.recipes.measures import best_of
 from inkcap.structures.errors import RunFailure
 from inkcap.sweeps import (
     METHODS,
@@ -208,9 +209,11 @@ def _first_line(text: str) -> str:
 
 def _result(trial: Trial) -> str:
     shown = show_value(trial.monitor, trial.value) if trial.value is not None else "no value"
-    accuracy = trial.scores.get("val_accuracy")
-    if accuracy is not None and trial.monitor != "val_accuracy":
-        shown += f" · {show_value('val_accuracy', accuracy)}"
+    measured = best_of([name.removeprefix("val_") for name in trial.scores if name.startswith("val_")])
+    name = f"val_{measured}"
+    value = trial.scores.get(name)
+    if value is not None and trial.monitor != name:
+        shown += f" · {show_value(name, value)}"
     return f"{shown} ({trial.run})"
 
 

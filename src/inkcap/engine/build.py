@@ -23,7 +23,10 @@ class WeightsError(InkcapError):
 
 
 def lower(network: Network, returns: Mapping[str, str] | None = None) -> Lowered:
-    """Lower a network to layers; ``returns={"h": "U"}`` makes the output h give its total input."""
+    """Lower a network to layers; ``returns={"h": "U"}`` makes the output h give what its function is applied to.
+
+    That is its total input; of a selection it is the candidates.
+    """
     if network.plain is not None:
         raise WeightsError(
             f"{network.name} holds its neurons in columns, which are compiled, not printed; "

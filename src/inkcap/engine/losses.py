@@ -96,20 +96,6 @@ def _mean_squared_error(options: Mapping[str, Any], reduction: Reduction) -> Los
     return compute
 
 
-def _huber(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
-    delta = float(options.get("delta", 1.0))
-
-    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        # What the target does not ask for has no part in the loss, nor in the mean.
-        asked = ~target.isnan()
-        known = torch.where(asked, target, value)
-        share = _share(reduction, value, int(asked.sum()))
-        loss = functional.huber_loss(value, known, reduction="sum", delta=delta) * share
-        return loss, (value - known).clamp(-delta, delta) * share
-
-    return compute
-
-
 def _binary_cross_entropy(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
     def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         share = _share(reduction, value, value.numel())
@@ -147,7 +133,65 @@ def _spread(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradien
     return compute
 
 
+def _huber(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    edge = float(options.get("edge", 1.0))
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        asked = ~target.isnan()
+        share = _share(reduction, value, 1) if reduction != "all" else 1 / max(int(asked.sum()), 1)
+        difference = torch.where(asked, value - target, 0)
+        slope = difference.clamp(-edge, edge)
+        # Up to the edge d²/2; beyond, e·|d| − e²/2: both are s·(d − s/2) with s = d cut at the edge.
+        return (slope * (difference - slope / 2)).sum() * share, slope * share
+
+    return compute
+
+
+def _triplet(options: Mapping[str, Any], reduction: Reduction) -> LossWithGradient:
+    margin, mining = float(options.get("margin", 0.2)), str(options.get("mining", "semi-hard"))
+
+    def compute(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        found, pull = triplets(value, target, margin, mining)
+        pairs = pull + pull.mT
+        # The sum of m_ij·|x_i − x_j|² has the gradient 2·(Σ_j (m_ij + m_ji))·x_i − 2·Σ_j (m_ij + m_ji)·x_j.
+        return found, 2 * (pairs.sum(1, keepdim=True) * value - pairs @ value)
+
+    return compute
+
+
+def triplets(value: Tensor, labels: Tensor, margin: float, mining: str) -> tuple[Tensor, Tensor]:
+    """Give the mean loss of all pairs of one class, each with a mined sample of another, and the weight of each pair.
+
+    The weights of pairs of one class are above 0, of others below; with them the loss is a sum of squared distances.
+    """
+    squares = value.square().sum(1)
+    distances = (squares[:, None] + squares[None, :] - 2 * value @ value.mT).clamp_min(0)
+    same = labels[:, None] == labels[None, :]
+    positive = same & ~torch.eye(len(value), dtype=torch.bool, device=value.device)
+    anchors, others = positive.nonzero(as_tuple=True)
+    weights = torch.zeros_like(distances)
+    if not len(anchors) or bool(same.all()):
+        return value.sum() * 0, weights
+    near = distances[anchors, others]
+    apart = distances[anchors].masked_fill(same[anchors], torch.inf)
+    if mining == "semi-hard":
+        beyond = apart.masked_fill(apart <= near[:, None], torch.inf)
+        farthest = apart.masked_fill(same[anchors], -torch.inf).max(1)
+        # Where no sample of another class is beyond, the farthest is the one that comes nearest to it.
+        far, chosen = beyond.min(1)
+        none = far.isinf()
+        far, chosen = torch.where(none, farthest.values, far), torch.where(none, farthest.indices, chosen)
+    else:
+        far, chosen = apart.min(1)
+    short = near - far + margin
+    active = (short > 0).to(value.dtype) / len(anchors)
+    weights.index_put_((anchors, others), active, accumulate=True)
+    weights.index_put_((anchors, chosen), -active, accumulate=True)
+    return short.clamp_min(0).mean(), weights
+
+
 _MAKERS: dict[str, Callable[[Mapping[str, Any], Reduction], LossWithGradient]] = {
+    "triplet": _triplet,
     "cross-entropy": _cross_entropy,
     "mean-squared-error": _mean_squared_error,
     "huber": _huber,

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from inkcap.engine import matrix_capsules, rows, vectors, windows
+from inkcap.engine import detection, matrix_capsules, regions, rows, vectors, windows
+from inkcap.engine.frozen import LAYERS
 from inkcap.engine.functions import FUNCTION_FORMS, called_by
 from inkcap.engine.printed import Printed
 from inkcap.engine.window_forms import CONVOLUTION_DEFAULTS, TRANSPOSED_DEFAULTS, WINDOW_FORMS, options, pair
@@ -130,6 +131,8 @@ FORMS: dict[str, Callable[[Step, Sequence[Printed]], Printed]] = {
     "em_parents": _call,
     **FUNCTION_FORMS,
     **rows.ROWS_FORMS,
+    **detection.BOX_FORMS,
+    **regions.REGION_FORMS,
     **WINDOW_FORMS,
 }
 
@@ -281,8 +284,16 @@ def _lines_of(function: Callable[..., Any]) -> list[str]:
 
 def called_functions(lowered: Lowered) -> dict[Callable[..., Any], None]:
     """Give the functions of the engine that the printed steps call, in the order of their first call."""
-    printed = {**vectors.PRINTED, **matrix_capsules.PRINTED, **windows.PRINTED, **rows.PRINTED}
-    return {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
+    printed = {
+        **vectors.PRINTED,
+        **matrix_capsules.PRINTED,
+        **windows.PRINTED,
+        **rows.PRINTED,
+        **detection.PRINTED,
+        **regions.PRINTED,
+    }
+    called = {f: None for step in lowered.steps for f in printed.get(step.operation.name, called_by(step))}
+    return called | {LAYERS[name]: None for layer in lowered.layers.values() if (name := _worn_class(layer)) in LAYERS}
 
 
 def print_sizes(step: Step) -> str:
@@ -327,6 +338,13 @@ def _name_indices(lowered: Lowered) -> dict[tuple[int, ...], str]:
     return named
 
 
+def _worn_class(layer: Layer) -> str:
+    """Give the class of the layer that a worn part is."""
+    if layer.worn is None:
+        return ""
+    return layer.worn.part.record.layer(layer.worn.argument.shape, layer.worn.part.attributes).partition("(")[0]
+
+
 def print_layer(layer: Layer) -> str:
     """Print what makes a layer."""
     step = layer.step
@@ -334,7 +352,7 @@ def print_layer(layer: Layer) -> str:
     if layer.worn is not None:
         part = layer.worn.part
         text = part.record.layer(layer.worn.argument.shape, part.attributes)
-        return f"nn.{text[:-1]}{dtype if layer.held else ''})"
+        return f"{'' if _worn_class(layer) in LAYERS else 'nn.'}{text[:-1]}{dtype if layer.held else ''})"
     if layer.kind == "PReLU":
         return f"nn.PReLU({layer.weight_shape[0]}{dtype})"
     bias = "" if "bias" in layer.held else ", bias=False"

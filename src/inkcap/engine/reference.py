@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inkcap.engine.detection import BOX_REFERENCE
 from inkcap.engine.functions import FUNCTIONS_REFERENCE
 from inkcap.engine.matrix_reference import MATRIX_REFERENCE
+from inkcap.engine.regions import REGION_REFERENCE
 from inkcap.engine.rows import ROWS_REFERENCE
 from inkcap.engine.window_reference import WINDOW_REFERENCE
 
@@ -119,6 +121,8 @@ REFERENCE: dict[str, Callable[[Sequence[Array], Attributes], Array]] = {
     "channels": lambda v, at: v[0][:, at["first"] : at["first"] + at["count"]],
     **FUNCTIONS_REFERENCE,
     **ROWS_REFERENCE,
+    **BOX_REFERENCE,
+    **REGION_REFERENCE,
     **WINDOW_REFERENCE,
     **MATRIX_REFERENCE,
 }

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from inkcap.engine.torch_operations import TORCH
-from inkcap.operations import Step
+from inkcap.operations import VOCABULARY, Step
 
 
 @dataclass
@@ -224,7 +224,10 @@ RULES: dict[str, Rule] = {
     "same": Rule(lambda page, c: c.arguments[0], _through),
 }
 
-FLAT = frozenset({"step", "largest", "random_mask", "indicate", "sampling_noise", "move_mean", "move_variance"})
+FLAT = frozenset(
+    {"step", "largest", "random_mask", "indicate", "sampling_noise", "move_mean", "move_variance", "anchors"}
+    | {name for name, operation in VOCABULARY.items() if operation.still}
+)
 """Operations that no gradient passes: their slope is 0 wherever they have one, or their value is kept for later."""
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from inkcap.engine import rows, vectors, windows
+from inkcap.engine import detection, regions, rows, vectors, windows
 from inkcap.engine.functions import FUNCTIONS
 from inkcap.engine.matrix_capsules import FUSED, recomputed
 
@@ -228,6 +228,10 @@ TORCH: dict[str, TorchOperation] = {
         lambda v, at: v[0].narrow(1, at["first"], at["count"]),
         _channels_product,
     ),
-    **{name: TorchOperation(*both) for name, both in (*FUNCTIONS.items(), *rows.CALLS.items())},
+    **{
+        name: TorchOperation(*both)
+        for calls in (FUNCTIONS, rows.CALLS, detection.CALLS, regions.CALLS)
+        for name, both in calls.items()
+    },
     **{name: TorchOperation(compute, recomputed(compute)) for name, compute in FUSED.items()},
 }

@@ -12,6 +12,7 @@ from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.directions import with_directions
 from inkcap.network.grouping import problems_of, reaching_in
 from inkcap.network.inference import Inference, Inferred, infer_dtypes, trace_capsule
+from inkcap.network.levels import as_drawn, with_levels
 from inkcap.network.memory import Incoming, Memory
 from inkcap.network.network import CheckedCapsule, CheckedConnection, WeightRecord
 from inkcap.network.plain import PlainFacts, check_plain, survey
@@ -37,6 +38,7 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
     flattened = flatten(drawn)
     original = flattened.drawing
     drawing, undirected = with_directions(original)
+    drawing = with_levels(drawing)
     ends = [(c.back, c.front) for c in drawing.connections.values()]
     plain = None
     if original.plain is not None:
@@ -63,6 +65,8 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
     if plain is not None:
         diagnostics.extend(_check_spans(plain, capsules))
         classification = plain.classification
+    if drawing is not original:
+        diagnostics = [as_drawn(diagnostic) for diagnostic in diagnostics]
     if flattened.origins:
         diagnostics = [reaching_in(diagnostic, drawn, flattened) for diagnostic in diagnostics]
     return Report(original, graph, classification, capsules, connections, tuple(diagnostics), plain, drawn)

@@ -37,7 +37,7 @@ def check_capsule(
     title = f"the {symbol.title_of(capsule.rank, capsule.attributes)} capsule {capsule.id}"
     attributes = inferred.attributes[capsule.id]
     yield from check_ports(capsule, incoming, title)
-    entered = {c.port for c in incoming}.issuperset(port.name for port in symbol.ports)
+    entered = {c.port for c in incoming}.issuperset(inferred.ports_of(capsule.id))
     missing = [a for a in symbol.attributes(capsule.rank) if a.required and attributes[a.name] is None]
     for attribute in missing:
         yield _missing(drawing, capsule, attribute, title)

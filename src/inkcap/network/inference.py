@@ -52,6 +52,8 @@ class Inferred:
     dtype: dict[str, str] = field(default_factory=dict[str, str])
     gathered: dict[str, dict[str, PartialShape]] = field(default_factory=dict[str, dict[str, PartialShape]])
     """What each connection brings to a port that gathers, by the socket and the connection."""
+    entered: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The ports of each capsule whose ports depend on what enters it."""
 
     last_traced: dict[str, _Traced] = field(default_factory=dict[str, "_Traced"])
     """What was traced last of each connection: most are asked for several times with nothing new in between."""
@@ -82,7 +84,8 @@ class Inferred:
     def ports_of(self, capsule: str) -> dict[str, PartialShape]:
         """Give the total inputs of all ports of a capsule, the main port first."""
         ports = CAPSULES[self.drawing.capsules[capsule].symbol].ports
-        return {port.name: self.total_input[socket(capsule, port.name)] for port in ports}
+        names = self.entered.get(capsule) or [port.name for port in ports]
+        return {name: self.total_input[socket(capsule, name)] for name in names}
 
 
 def stated_shape(attributes: dict[str, Any], rank: int) -> PartialShape:
@@ -125,7 +128,7 @@ def trace_capsule(
     if symbol.parameters:
         weights = symbol.parameters(total_inputs, attributes)
         given |= {name: trace.value(weight.shape, dtype) for name, weight in weights.items()}
-    return trace, symbol.forward(given.pop(MAIN_PORT), given, attributes)
+    return trace, symbol.apply(given.pop(MAIN_PORT), given, attributes)
 
 
 def declared_attributes(drawing: Drawing, connection: Connection) -> tuple[Attribute, ...]:
@@ -175,8 +178,11 @@ class Inference:
         self.touching: dict[str, list[Connection]] = {id: [] for id in vertices}
         self.queue: deque[str] = deque()
         self.waiting: set[str] = set()
+        entering: dict[str, list[str]] = {}
+        for connection in connections:
+            entering.setdefault(connection.front, []).append(connection.port)
         for id in vertices:
-            self._state(drawing.capsules[id])
+            self._state(drawing.capsules[id], entering.get(id, ()))
         for connection in connections:
             declared = declared_attributes(drawing, connection)
             self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
@@ -190,12 +196,16 @@ class Inference:
         for connection in sorted(connections, key=lambda c: order.get(c.front, len(order))):
             self._push(connection)
 
-    def _state(self, capsule: Capsule) -> None:
-        """Begin with what a capsule states."""
+    def _state(self, capsule: Capsule, entering: Sequence[str]) -> None:
+        """Begin with what a capsule states, and the ports that are entered."""
         symbol = CAPSULES[capsule.symbol]
         attributes = complete(symbol.attributes(capsule.rank), capsule.attributes)
         self.known.attributes[capsule.id] = attributes
-        for port in symbol.ports:
+        ports = symbol.ports
+        if not symbol.fixed_ports:
+            self.known.entered[capsule.id] = symbol.entered(entering)
+            ports = [port for name in self.known.entered[capsule.id] if (port := symbol.port(name))]
+        for port in ports:
             self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
             if port.kind == "gathers":
                 self.known.gathered[socket(capsule.id, port.name)] = {}

@@ -14,7 +14,7 @@ from inkcap.network.inference import Inferred
 from inkcap.network.network import CheckedCapsule, CheckedConnection, CheckedPart, WeightRecord
 from inkcap.network.ties import owner_of
 from inkcap.structures import PartialShape
-from inkcap.symbols import CAPSULES, socket
+from inkcap.symbols import socket
 
 Checked = tuple[tuple[CheckedConnection, ...], CheckedCapsule]
 """The records of the connections that enter a capsule, and its own."""
@@ -50,8 +50,10 @@ def found_alike(alike: Alike, drawing: Drawing, capsule: Capsule, incoming: Sequ
     made = Inferred(drawing)
     made.output[other] = found.output[one]
     made.attributes[other] = found.attributes[one]
-    for port in CAPSULES[capsule.symbol].ports:
-        here, there = socket(other, port.name), socket(one, port.name)
+    if one in found.entered:
+        made.entered[other] = found.entered[one]
+    for name in found.ports_of(one):
+        here, there = socket(other, name), socket(one, name)
         made.total_input[here] = found.total_input[there]
         if there in found.gathered:
             gathered = found.gathered[there]

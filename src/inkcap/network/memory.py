@@ -17,7 +17,6 @@ from inkcap.network.inference import Inference, Inferred
 from inkcap.network.likeness import MOST, Alike, Checked, checked_alike, found_alike, likeness
 from inkcap.network.network import CheckedCapsule, CheckedConnection
 from inkcap.structures import PartialShape
-from inkcap.symbols import CAPSULES, socket
 from inkcap.theory import Graph
 
 Incoming = Mapping[str, Sequence[Connection]]
@@ -102,8 +101,7 @@ class Memory:
         local = Inferred(drawing)
         local.output.update((connection.back, back) for connection, back in zip(incoming, backs, strict=True))
         Inference(drawing, {}, (id,), incoming, local).run()
-        sockets = [socket(id, port.name) for port in CAPSULES[capsule.symbol].ports]
-        if None in local.output[id] or any(None in local.total_input[name] for name in sockets):
+        if None in local.output[id] or any(None in shape for shape in local.ports_of(id).values()):
             return None
         local.output = {id: local.output[id]}
         self._alike[key] = alike = Alike(capsule, tuple(incoming), local)
@@ -136,5 +134,6 @@ def _add(known: Inferred, found: Inferred) -> None:
     known.output.update(found.output)
     known.attributes.update(found.attributes)
     known.connection_attributes.update(found.connection_attributes)
+    known.entered.update(found.entered)
     if found.gathered:
         known.gathered.update(found.gathered)

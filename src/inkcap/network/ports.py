@@ -36,7 +36,9 @@ def check_ports(capsule: Capsule, incoming: Sequence[Connection], title: str) ->
     if symbol.is_data:
         return
     for port in symbol.ports:
-        entering = [c for c in incoming if c.port == port.name]
+        entering = [c for c in incoming if c.port.partition(".")[0] == port.name]
+        if not entering and port.open:
+            continue
         if not entering and port.name == MAIN_PORT:
             yield Diagnostic(
                 "no-input",

@@ -92,3 +92,35 @@ def summed(x: Shape, *, axes: tuple[int, ...], keep: bool) -> Shape:
     if keep:
         return tuple(1 if i - len(x) in axes else size for i, size in enumerate(x))
     return tuple(size for i, size in enumerate(x) if i - len(x) not in axes)
+
+
+def last_four(rows: Shape) -> Shape:
+    """Give the box at the end of every row."""
+    if isinstance(rows[0], int) and rows[0] != 1:
+        raise ShapeError(f"{show_shape(rows)} has {rows[0]} channels, but boxes are the rows of one")
+    if isinstance(rows[2], int) and rows[2] < 4:
+        raise ShapeError(f"rows of {rows[2]} numbers have no box at their end, which is four: x1, y1, x2, y2")
+    return (1, rows[1], 4)
+
+
+def anchored(x: Shape, *, boxes: tuple[Any, ...], **_: Any) -> Shape:
+    """Give so many boxes for every place."""
+    return (1, x[1] * x[2] * len(boxes), 4)
+
+
+def selected(rows: Shape, image: Shape | None = None, *, count: Size, **_: Any) -> Shape:
+    """Give a label, a score and a box for each of so many places."""
+    if image is not None and isinstance(image[0], int) and image[0] != 3:
+        raise ShapeError(f"an image is told by three numbers, its height, width and scale, not by {image[0]}")
+    return (1, count, 6)
+
+
+def regions(*given: Shape, bins: Shape, strides: tuple[float, ...], **_: Any) -> Shape:
+    """Give the bins of every box, with the channels of the maps, which all have as many."""
+    *maps, boxes = given
+    for other in maps[1:]:
+        if not compatible(maps[0][:1], other[:1]):
+            raise ShapeError(f"levels of {maps[0][0]} and of {other[0]} channels cannot be looked at alike")
+    if len(strides) != len(maps):
+        raise ShapeError(f"{len(maps)} levels need as many strides, not {len(strides)}")
+    return (maps[0][0], boxes[1], *bins)

@@ -32,6 +32,8 @@ class Operation:
     """Whether its arguments may have different data types: the result has the first one's."""
     drawn: bool = False
     """Whether its value is drawn at random: it has no slope, and stays as it is where slopes are compared."""
+    still: bool = False
+    """Whether no gradient passes it though its value moves with its arguments: it stays too where slopes are met."""
 
     def __call__(self, *arguments: Traced, **attributes: Any) -> Traced:
         """Record one step in the trace of the arguments."""

@@ -336,6 +336,18 @@ code_distance = _operation(
     shape=shapes.distances,
     multiply_adds=shapes.distances_cost,
 )
+boxes = _operation("boxes", "the last four numbers of every row: a box, as it is", shape=shapes.last_four, still=True)
+anchors = _operation("anchors", "the same boxes about every place of a map, place by place", shape=shapes.anchored)
+select = _operation(
+    "select",
+    "the best of corrected boxes that do not overlap a better one of their kind: label, score, box",
+    shape=shapes.selected,
+    still=True,
+)
+region_align = _operation(
+    "region_align", "the mean of each of n×n bins of every box, between neighbours", shape=shapes.regions
+)
+region_max = _operation("region_max", "the largest of each of n×n bins of every box", shape=shapes.regions)
 
 FLOATING_ONLY = frozenset(VOCABULARY) - {
     "add",

@@ -43,7 +43,7 @@ class Program:
     total_inputs: dict[str, int] = field(default_factory=dict[str, int])
     """U_H of every capsule by its id, and of its other ports as ``h.label``."""
     arguments: dict[str, int] = field(default_factory=dict[str, int])
-    """What the capsule's function is applied to: U_H, or what a worn normalisation makes of it."""
+    """What the capsule's function is applied to: U_H, what a worn normalisation makes of it, or its candidates."""
     outputs: dict[str, int] = field(default_factory=dict[str, int])
     """Y_H of every capsule."""
     owners: dict[int, str] = field(default_factory=dict[int, str])
@@ -54,7 +54,7 @@ class Program:
     def returned(self, returns: dict[str, str] | None = None) -> tuple[int, ...]:
         """Give the values that the network's outputs return: Y, or where ``returns`` says so what the function takes.
 
-        That is U, unless the capsule wears a normalisation.
+        That is U, unless the capsule wears a normalisation or chooses from candidates.
         """
         wanted = returns or {}
         return tuple((self.arguments if wanted.get(id) == "U" else self.outputs)[id] for id in self.network.outputs)
@@ -88,6 +88,8 @@ class _Lowering:
                 self.program.total_inputs[socket(capsule.id, port)] = value.number
             given |= {name: self._value(weight) for name, weight in capsule.parameters.items()}
             argument = self._wear(capsule, total, "before")
+            if capsule.record.candidates is not None:
+                argument = capsule.record.candidates(argument, given, capsule.attributes)
             self.program.arguments[capsule.id] = argument.number
             made = self._wear(capsule, capsule.record.forward(argument, given, capsule.attributes), "after")
             self.values[capsule.id] = made

@@ -5,7 +5,6 @@ from inkcap.recipes.errors import RecipeError, RunFolderError
 from inkcap.recipes.fields import Field, declared_fields
 from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, Kind
 from inkcap.recipes.layout import RunRecord
-from inkcap.recipes.measures import is_share, more_is_better
 from inkcap.recipes.metrics import MetricLog, MetricRecord, MetricWriter, read_log
 from inkcap.recipes.rates import rate_factor
 from inkcap.recipes.record import (
@@ -48,10 +47,8 @@ __all__ = [
     "complete_pace",
     "declared_fields",
     "find_run",
-    "is_share",
     "list_runs",
     "monitored",
-    "more_is_better",
     "rate_factor",
     "read_log",
     "read_signals",

@@ -25,6 +25,26 @@ def _table(*kinds: Kind) -> Mapping[str, Kind]:
     return {kind.name: kind for kind in kinds}
 
 
+_BOXES = (
+    _number("positive", 0.5, "IoU from which a candidate finds a box", above=0, most=1),
+    _number("negative", 0.5, "IoU under which it is background; between both it does not count", least=0, most=1),
+    Field("best", "flag", True, "whether each box is found by the candidate that overlaps it most, however little"),
+    _number(
+        "negatives", 3.0, "background candidates for each that finds a box, the most mistaken ones", least=0, most=1e6
+    ),
+    Field(
+        "sampled",
+        "whole",
+        0,
+        "candidates of a picture that count, drawn at random; 0 = by negatives",
+        least=0,
+        most=10**6,
+    ),
+    _number("share", 0.25, "largest share of those drawn that find a box", above=0, most=1),
+    _number("offsets", 1.0, "weight of the offsets against the classes", least=0, most=1e6),
+    _number("edge", 1.0, "difference of offsets up to which it is squared", above=0, most=1e9),
+)
+
 LOSSES = _table(
     Kind(
         "cross-entropy",
@@ -32,11 +52,6 @@ LOSSES = _table(
         (_number("label_smoothing", 0.0, "share of the target spread over all classes", least=0, below=1),),
     ),
     Kind("mean-squared-error", "numbers, or one-hot targets, by the mean of the squared differences"),
-    Kind(
-        "huber",
-        "numbers, by squares of small differences and by the size of large ones; a target's NaN is not asked for",
-        (_number("delta", 1.0, "difference from which on its size counts", above=0, most=1e9),),
-    ),
     Kind(
         "binary-cross-entropy",
         "yes or no for each neuron; computed from the total input of a sigmoid capsule, else the output is logits",
@@ -54,6 +69,45 @@ LOSSES = _table(
         "spread",
         "the activation of the right class pushed above that of every other class by a margin",
         (_number("margin", 0.9, "lead that the right class has to have", above=0, most=1),),
+    ),
+    Kind(
+        "huber",
+        "numbers, by half the squared difference up to an edge and by the difference beyond; what is NaN is not asked",
+        (_number("edge", 1.0, "difference up to which it is squared", above=0, most=1e9),),
+    ),
+    Kind(
+        "triplet",
+        "samples of one class brought nearer to each other than to those of any other class, by triplets of the batch",
+        (
+            _number("margin", 0.2, "how much farther another class has to be, in squared distance", above=0, most=4),
+            Field(
+                "mining",
+                "choice",
+                "semi-hard",
+                "which sample of another class: the nearest beyond the one of its own class, or the nearest of all",
+                choices=("semi-hard", "hard"),
+            ),
+        ),
+    ),
+    Kind("boxes", "the candidates of a selection matched with the boxes that are there: class and offsets", _BOXES),
+    Kind(
+        "yolo",
+        "boxes and classes of a grid of cells by sums of squares; a cell has x, y, √w, √h, confidence of each box, "
+        "then a number for each class",
+        (
+            Field("boxes", "whole", 2, "boxes of a cell", least=1, most=100),
+            Field("cells", "whole", 7, "cells along each side, where the output is a vector", least=1, most=1000),
+            _number("coordinates", 5.0, "weight of the boxes' places and sizes", least=0, most=1e6),
+            _number("nothing", 0.5, "weight of the confidences of boxes that find nothing", least=0, most=1e6),
+        ),
+    ),
+    Kind(
+        "masks",
+        "rows of items, bins×bins logits for each class and a box, against the instances that the boxes match",
+        (
+            Field("bins", "whole", 14, "bins of a mask along each side", least=1, most=1000),
+            _number("positive", 0.5, "IoU from which a box matches an instance", above=0, most=1),
+        ),
     ),
 )
 

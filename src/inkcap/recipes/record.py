@@ -1,16 +1,23 @@
 """A recipe: how to train. Every record checks itself when it is made, so a recipe that exists is a possible one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from inkcap.recipes.errors import RecipeError
 from inkcap.recipes.fields import Scalar, check_options, declared_fields, entry, show
 from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, kind_of
+from inkcap.recipes.measures import MEASURES
 
-PLAYED_MONITORS = ("solved", "reward")
-MONITORS = ("auto", "loss", "accuracy", "mae", *PLAYED_MONITORS)
-_USUAL_LOSSES = {"classes": "cross-entropy", "bits": "binary-cross-entropy", "numbers": "mean-squared-error"}
+MONITORS = ("auto", "loss", *MEASURES)
+_USUAL_LOSSES = {
+    "classes": "cross-entropy",
+    "bits": "binary-cross-entropy",
+    "numbers": "mean-squared-error",
+    "neighbours": "triplet",
+    "boxes": "boxes",
+    "instances": "masks",
+}
 NORMALISATIONS = ("auto", "none", "unit", "standard")
 ALGORITHMS = ("autograd", "universal")
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -32,7 +39,9 @@ class DataSpec:
     normalise_targets: bool = entry(False, "flag", "whether measured targets are scaled to mean 0 and deviation 1")
     resize: str = entry("", "text", "size that images are brought to, HEIGHTxWIDTH; empty = as they are")
     augment: str = entry("", "text", "changes drawn at random for each sample and epoch, such as shift=2,rotate=10")
-    feed: str = entry("", "text", "what feeds a capsule that the data lack: INPUT=TARGET or OUTPUT=INPUT, by commas")
+    feed: str = entry(
+        "", "text", "what feeds a capsule: INPUT=TARGET, OUTPUT=INPUT to give it again, OUTPUT=TARGET, by commas"
+    )
 
     def __post_init__(self) -> None:
         _check_declared(self, "data")
@@ -168,9 +177,10 @@ def complete_losses(recipe: Recipe, targets: Mapping[str, str], usual: Mapping[s
     """Give the recipe with one loss for each output.
 
     `targets` maps each output, in the order of the drawing, to what its target holds: "classes", "bits" (yes or no
-    for each neuron) or "numbers". Cross-entropy is chosen for classes, its binary form for bits, the mean squared
-    error for numbers. `usual` names the loss of classes for outputs whose symbol has another. When some
-    losses are given, outputs without one are an error rather than a guess.
+    for each neuron), "numbers", "neighbours" (classes of places on a sphere), "boxes" or "instances". Cross-entropy is
+    chosen for classes, its binary form for bits, the mean squared error for numbers, triplets for neighbours. `usual`
+    names the loss of outputs whose symbol has another. When some losses are given, outputs without one are an error
+    rather than a guess.
     """
     outputs = list(targets)
     given = {loss.output: loss for loss in recipe.losses}
@@ -190,7 +200,7 @@ def complete_losses(recipe: Recipe, targets: Mapping[str, str], usual: Mapping[s
     for output in outputs:
         loss = given.get(output, LossSpec(output=output))
         if loss.kind == "auto":
-            own = (usual or {}).get(output) if targets[output] == "classes" else None
+            own = (usual or {}).get(output) if targets[output] in ("classes", "boxes") else None
             loss = replace(loss, kind=own or _USUAL_LOSSES[targets[output]])
         losses.append(loss)
     return replace(recipe, losses=tuple(losses))
@@ -217,17 +227,15 @@ def complete_pace(recipe: Recipe, parameters: int, samples: int) -> Recipe:
     return replace(recipe, optimiser=optimiser, epochs=epochs)
 
 
-def monitored(recipe: Recipe, targets: Mapping[str, str], played: bool = False) -> str:
-    """Give the name of the value that decides what is better.
+def monitored(recipe: Recipe, measured: Collection[str]) -> str:
+    """Give the name of the value that decides what is better, of those that are measured.
 
-    Accuracy is only there for classes, the mean absolute error for numbers, solved and reward for data that are
-    played. The default is the loss: it moves where accuracy, which counts whole samples, stands still.
+    The default is the loss: it moves where accuracy, which counts whole samples, stands still.
     """
-    if recipe.monitor in PLAYED_MONITORS and not played:
-        raise RecipeError(f"recipe.monitor: {recipe.monitor} is measured in play, and the data are no game; give loss.")
-    kinds = set(targets.values())
-    if recipe.monitor == "accuracy" and kinds == {"numbers"}:
-        raise RecipeError("recipe.monitor: there is no accuracy without classes; give loss or mae.")
-    if recipe.monitor == "mae" and "numbers" not in kinds:
-        raise RecipeError("recipe.monitor: there is no mean absolute error without numbers; give loss or accuracy.")
-    return "loss" if recipe.monitor == "auto" else recipe.monitor
+    monitor = "loss" if recipe.monitor == "auto" else recipe.monitor
+    if monitor not in ("loss", *measured):
+        raise RecipeError(
+            f"recipe.monitor: {monitor} ({MEASURES[monitor].help}) is not measured of these outputs; "
+            f"give {' or '.join(('loss', *measured))}."
+        )
+    return monitor

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from inkcap.recipes import MetricRecord, RunFolder, RunFolderError, layout, more_is_better
+from inkcap.recipes import MetricRecord, RunFolder, RunFolderError, layout
 from inkcap.recipes.checkpoints import list_checkpoints
+from inkcap.recipes.measures import more_is_better
 from inkcap.recipes.runfolder import KILLED
 from inkcap.recipes.steering import GOING
 from inkcap.studio.curves import Curves, Series, last_records

@@ -50,7 +50,7 @@ class Port(TypedDict):
     """An input of a capsule, with its rank by that of the capsule."""
 
     name: str
-    kind: Literal["sums", "gathers", "single"]
+    kind: Literal["sums", "gathers", "keeps", "single"]
     help: str
     ranks: dict[str, int]
 

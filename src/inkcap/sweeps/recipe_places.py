@@ -117,5 +117,6 @@ def check_comparable(paths: Iterable[str], recipe: Recipe) -> None:
         changes_loss = path.startswith("recipe.losses.") or path == "recipe.data.normalise_targets"
         if changes_loss and recipe.monitor in ("auto", "loss"):
             raise SweepError(
-                f"{path}: losses of different kinds cannot be compared; let accuracy or mae decide: --monitor accuracy."
+                f"{path}: losses of different kinds cannot be compared; let a measure such as accuracy decide: "
+                "--monitor accuracy."
             )

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inkcap.recipes import Recipe, more_is_better
+from inkcap.recipes import Recipe
+from inkcap.recipes.measures import more_is_better
 from inkcap.sweeps.record import OPEN, Sweep, Trial
 
 SEED = "recipe.seed"

@@ -15,8 +15,9 @@ from types import FrameType
 from typing import Any
 
 from inkcap.network.memory import Memory
-from inkcap.recipes import Recipe, more_is_better
+from inkcap.recipes import Recipe
 from inkcap.recipes.liveness import has_ended, held, mark_of
+from inkcap.recipes.measures import more_is_better
 from inkcap.structures.errors import InkcapError
 from inkcap.sweeps.errors import SweepError
 from inkcap.sweeps.halving import promoted, rung_epochs

@@ -14,7 +14,7 @@ from inkcap.symbols.catalogue import (
     worn_in_face,
 )
 from inkcap.symbols.part import PartSymbol, Symbol
-from inkcap.symbols.port import MAIN_PORT, Port, socket
+from inkcap.symbols.port import MAIN_PORT, Port, level_of, socket
 from inkcap.symbols.symbol import CapsuleSymbol, ConnectionSymbol, Glyph, Problem, Refusal, Sample, Weight
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "complete",
     "connection_symbol",
     "jsonable",
+    "level_of",
     "parse_face",
     "part_symbol",
     "socket",

@@ -8,6 +8,7 @@ from typing import Any
 from inkcap.structures.errors import InkcapError, nearest
 from inkcap.symbols import (
     activations,
+    anchors,
     attention,
     blocks,
     capsules,
@@ -17,6 +18,7 @@ from inkcap.symbols import (
     downsampling,
     dropout,
     expression,
+    frozen,
     grouped,
     hardwired,
     local,
@@ -25,8 +27,10 @@ from inkcap.symbols import (
     normalisation,
     opaque,
     ported,
+    region,
     resampling,
     rows,
+    selection,
     sparse,
     subsampling,
     transposed,
@@ -50,6 +54,9 @@ CAPSULES: dict[str, CapsuleSymbol] = {
         *matrix_capsules.SYMBOLS,
         *rows.SYMBOLS,
         *attention.SYMBOLS,
+        *anchors.SYMBOLS,
+        *selection.SYMBOLS,
+        *region.SYMBOLS,
         *opaque.SYMBOLS,
     )
 }
@@ -71,7 +78,9 @@ CONNECTIONS: dict[str, ConnectionSymbol] = {
         *attention.CONNECTION_SYMBOLS,
     )
 }
-PARTS: dict[str, PartSymbol] = {s.id: s for s in (*normalisation.SYMBOLS, *rows.PART_SYMBOLS, *dropout.SYMBOLS)}
+PARTS: dict[str, PartSymbol] = {
+    s.id: s for s in (*normalisation.SYMBOLS, *frozen.SYMBOLS, *rows.PART_SYMBOLS, *dropout.SYMBOLS)
+}
 
 FACE = re.compile(r"(?:(?P<rank>[0-3])[dD]-)?(?P<id>[a-z][a-z0-9-]*)(?P<neuron> neuron)?")
 

@@ -35,6 +35,7 @@ def full(y: Traced, given: Given, attributes: Attributes) -> Traced:
     Item by item it multiplies every row of a matrix array, or every matrix array of a list, by the same matrix.
     """
     if attributes["items"] and len(y.shape) == 4:
+        y = op.permute(y, order=(1, 0, 2, 3)) if attributes["list"] == "depth" else y
         y = op.reshape(y, shape=(1, y.shape[0], product(y.shape[1:])))
     return op.matmul(given["weight"], y)
 
@@ -68,15 +69,15 @@ def back_of_matrix(front: PartialShape, attributes: Attributes) -> PartialShape:
     return (attributes["width"],)
 
 
-def _item_size(back: PartialShape) -> int | None:
+def _item_size(back: PartialShape, along: str) -> int | None:
     """Give how many numbers an item has: a vector, a row of a matrix array, or a matrix array of a list."""
-    item = back[-1:] if len(back) < 4 else back[1:]
+    item = back[-1:] if len(back) < 4 else (back[along == "channels"], *back[2:])
     return None if None in item else math.prod(size for size in item if size is not None)
 
 
 def _full_solve(attributes: Attributes, back: PartialShape, front: PartialShape) -> Attributes:
     found: dict[str, Any] = {} if attributes["items"] is not None else {"items": len(front) > 1}
-    return {**found, **solve_matrix(attributes, (_item_size(back),), front[-1:])}
+    return {**found, **solve_matrix(attributes, (_item_size(back, attributes["list"]),), front[-1:])}
 
 
 def _full_back(front: PartialShape, attributes: Attributes) -> PartialShape:
@@ -84,7 +85,7 @@ def _full_back(front: PartialShape, attributes: Attributes) -> PartialShape:
 
 
 def _full_problem(shape: Shape, attributes: Attributes) -> Problem | None:
-    size = _item_size(partial(shape))
+    size = _item_size(partial(shape), attributes["list"])
     if size is not None and attributes["width"] not in (None, size):
         return Problem(
             "structure-mismatch",
@@ -152,6 +153,7 @@ FULL = ConnectionSymbol(
         Attribute("height", "size", "Rows M of the matrix: the dimension of the front end.", letter="M"),
         Attribute("width", "size", "Columns N of the matrix: the dimension of the back end.", letter="N"),
         Attribute("items", "flag", "Every item of a list is multiplied by the same matrix.", inferred=True),
+        Attribute("list", "choice", "What a volume array lists.", default="channels", choices=("channels", "depth")),
         INITIALISER_ATTRIBUTE,
         *WEIGHT_ATTRIBUTES,
     ),
@@ -160,6 +162,7 @@ FULL = ConnectionSymbol(
         Sample({}, (2,), front=(5,)),
         Sample({"height": 2}, (1, 3, 4)),
         Sample({}, (3, 2, 1, 2), front=(1, 3, 2)),
+        Sample({"height": 2, "list": "depth"}, (3, 2, 1, 2), front=(1, 2, 2)),
     ),
     refusals=(
         Refusal({}, (4,), "missing-attribute"),

@@ -19,6 +19,9 @@ def maxout(u: Traced, given: Given, attributes: Attributes) -> Traced:
 def group_softmax(u: Traced, given: Given, attributes: Attributes) -> Traced:
     """Turns each few scores in a row into probabilities that sum to one: elements of a vector, or channels."""
     size, axes = attributes["group"], len(u.shape)
+    if attributes["apart"]:
+        groups = op.reshape(u, shape=(size, u.shape[0] // size, *u.shape[1:]))
+        return op.reshape(op.softmax(groups, axis=-axes - 1), shape=u.shape)
     groups = op.reshape(u, shape=(u.shape[0] // size, size, *u.shape[1:]))
     return op.reshape(op.softmax(groups, axis=-axes), shape=u.shape)
 
@@ -77,8 +80,16 @@ GROUP_SOFTMAX = CapsuleSymbol(
     forward=group_softmax,
     back=keep_shape,
     problem=_whole_groups("group"),
-    own_attributes=(Attribute("group", "size", "Scores g of a group: g elements or channels in a row.", letter="g"),),
-    samples=(Sample({"group": 3}, (6,)), Sample({"group": 2}, (4, 3, 2)), Sample({"group": 2}, (4, 2, 2, 2))),
+    own_attributes=(
+        Attribute("group", "size", "Scores g of a group: g elements or channels in a row.", letter="g"),
+        Attribute("apart", "flag", "Whether the first scores of all groups come first.", default=False),
+    ),
+    samples=(
+        Sample({"group": 3}, (6,)),
+        Sample({"group": 2, "apart": True}, (6, 2, 1)),
+        Sample({"group": 2}, (4, 3, 2)),
+        Sample({"group": 2}, (4, 2, 2, 2)),
+    ),
     refusals=(
         Refusal({}, (6,), "missing-attribute"),
         Refusal({"group": 4}, (6,), "groups-do-not-divide"),

@@ -36,7 +36,7 @@ class PartSymbol:
     ranks: tuple[int, ...]
     forward: Forward
     layer: Callable[[Shape, Attributes], str]
-    """The layer of torch.nn that does the same, as an experienced person would write it."""
+    """The layer of torch.nn that does the same, as an experienced person would write it; or the engine's own."""
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
     attributes: tuple[Attribute, ...] = ()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes, over_axes
-from inkcap.symbols.port import MAIN, Port
+from inkcap.symbols.cases import Refusal, Sample
+from inkcap.symbols.port import MAIN, Port, level_of
 from inkcap.symbols.stated import (
     BIAS_ATTRIBUTE,
     DROPCONNECT_ATTRIBUTE,
@@ -56,32 +57,6 @@ class Weight:
     """A state is stored with the run but never trained: the running numbers of a normalisation."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A case that works: attributes and the structures that come in."""
-
-    attributes: Attributes
-    shape: tuple[int, ...]
-    front: tuple[int, ...] | None = None
-    """The front end's shape, for connections whose weight is solved from it."""
-    dtype: str = "float64"
-    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    """What enters the other ports of a capsule."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A case that must be refused, with the rule that refuses it."""
-
-    attributes: Attributes
-    shape: tuple[int, ...]
-    rule: str
-    front: tuple[int, ...] | None = None
-    front_rank: int | None = None
-    dtype: str = "float64"
-    ports: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-
-
 def keep_shape(front: PartialShape, attributes: Attributes) -> PartialShape:
     """Solve backwards for symbols that keep the structure: what comes out is what went in."""
     return front
@@ -101,6 +76,8 @@ class CapsuleSymbol:
     forward: Forward
     samples: tuple[Sample, ...]
     refusals: tuple[Refusal, ...]
+    candidates: Forward | None = None
+    """What the function chooses from, made of its ports: forward is applied to it in place of U, and so is a loss."""
     derivative: str = ""
     """What the function's δ is multiplied by, element by element, where that is short to write."""
     own_attributes: tuple[Attribute, ...] = ()
@@ -154,8 +131,32 @@ class CapsuleSymbol:
         return all(attributes.get(a.name, a.default) == a.default for a in self.own_attributes)
 
     def port(self, name: str) -> Port | None:
-        """Find a port by its name."""
-        return next((port for port in self.ports if port.name == name), None)
+        """Find a port by its name; what one of several connections brings to a port that keeps them is ``scores.1``."""
+        base, _, level = name.partition(".")
+        found = next((port for port in self.ports if port.name == base), None)
+        if not level or found is None:
+            return found
+        return replace(found, name=name) if found.kind == "keeps" else None
+
+    @property
+    def fixed_ports(self) -> bool:
+        """Tell whether its ports are the same whatever enters it."""
+        return not any(port.open or port.kind == "keeps" for port in self.ports)
+
+    def entered(self, entering: Collection[str]) -> tuple[str, ...]:
+        """Name the ports of a capsule that these connections enter, by what each brings where a port keeps them."""
+        names: list[str] = []
+        for port in self.ports:
+            found = [name for name in entering if name.partition(".")[0] == port.name]
+            if port.kind == "keeps" and found:
+                names += [level_of(port.name, number) for number in range(len(set(found)))]
+            elif found or not port.open:
+                names.append(port.name)
+        return tuple(names)
+
+    def apply(self, u: Traced, given: Given, attributes: Attributes) -> Traced:
+        """Trace the whole function of the main port's total input and what is given by name."""
+        return self.forward(self.candidates(u, given, attributes) if self.candidates else u, given, attributes)
 
     def output_rank(self, rank: int) -> int:
         """Give the rank of what a capsule of this rank gives."""

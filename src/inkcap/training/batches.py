@@ -11,7 +11,7 @@ from torch import Tensor
 from inkcap.training.scores import Batch
 
 Finish = Callable[[tuple[Tensor, ...], Tensor, int], tuple[Tensor, ...]]
-"""What is still to be done to the inputs of a batch, given the numbers of its samples and the epoch."""
+"""What is still to be done to the inputs, or the targets, of a batch, given its samples' numbers and the epoch."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Batches:
     batch: int
     device: torch.device
     finish: Finish | None = None
+    move: Finish | None = None
+    """What tells places of a picture is moved with the picture."""
     least: int = 1
     """A last training batch of fewer samples is left out: a normalisation over the batch could not work on it."""
     workers: int = 0
@@ -50,7 +52,10 @@ class Batches:
             inputs = tuple(values[part] for values in self.inputs)
             if self.finish is not None:
                 inputs = self.finish(inputs, torch.arange(start, start + len(inputs[0])), 0)
-            yield self._placed(inputs), self._placed([values[part] for values in self.targets])
+            targets = tuple(values[part] for values in self.targets)
+            if self.move is not None:
+                targets = self.move(targets, torch.arange(start, start + len(inputs[0])), 0)
+            yield self._placed(inputs), self._placed(targets)
 
     def shuffled(self, order: Tensor, epoch: int, skip: int = 0) -> Iterator[Batch]:
         """Give the samples in an order, for training; a part of the order is a batch.
@@ -82,7 +87,10 @@ class Batches:
         inputs = tuple(values[numbers] for values in self.inputs)
         if self.finish is not None:
             inputs = self.finish(inputs, numbers, epoch)
-        return self._placed(inputs), self._placed([values[numbers] for values in self.targets])
+        targets = tuple(values[numbers] for values in self.targets)
+        if self.move is not None:
+            targets = self.move(targets, numbers, epoch)
+        return self._placed(inputs), self._placed(targets)
 
     def _placed(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         if self.device.type == "cpu":

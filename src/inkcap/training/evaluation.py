@@ -1,4 +1,4 @@
-"""Measuring a run: the loss, the accuracy, and for classes the confusion matrix with the recall of each class."""
+"""Measuring a run: the loss, what is right of the answers, and for classes the confusion matrix with recalls."""
 
 import math
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class ClassReport:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured, on which part of which data; `values` holds loss, accuracy and mae where they exist."""
+    """What was measured, on which part of which data; `values` holds the loss and what is measured of the outputs."""
 
     run: str
     data: str
@@ -86,11 +86,11 @@ def evaluate(
     """
     opened = open_run(run, weights, logits=True)
     spec = opened.recipe.data if data is None else data
-    dataset, _, _ = load_for(spec, opened.facts, opened.workspace)
+    dataset, _, _ = load_for(spec, opened.facts, opened.workspace, losses=opened.recipe.losses)
     chosen, used = _choose(opened, dataset, part, own=data is None)
-    fit = fitted(chosen, opened.facts)
+    fit = fitted(chosen, opened.facts, opened.recipe)
     for output, classes in opened.classes.items():
-        found = chosen.classes_of(fit.outputs[output])
+        found = chosen.labels_of(fit.outputs[output])
         if found != classes:
             raise TrainingError(
                 f"the run {opened.run.id} knows the classes {_few(classes)} of {output!r}, but {dataset.name} has "
@@ -142,7 +142,11 @@ def own_split(opened: OpenedRun, dataset: Dataset) -> tuple[NDArray[np.int64], N
 @torch.no_grad()
 def _reports(opened: OpenedRun, batches: Batches) -> dict[str, ClassReport]:
     """Count the confusion matrices of the outputs with classes."""
-    counts = {name: np.zeros((len(classes), len(classes)), np.int64) for name, classes in opened.classes.items()}
+    counts = {
+        name: np.zeros((len(classes), len(classes)), np.int64)
+        for name, classes in opened.classes.items()
+        if opened.targets[name] in ("classes", "bits")
+    }
     kinds = {loss.output: loss.kind for loss in opened.recipe.losses}
     for inputs, targets in batches.in_order():
         values = outputs_of(opened.module(*inputs))

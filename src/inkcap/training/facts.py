@@ -1,10 +1,15 @@
 """What training has to know of a network: its inputs and outputs, their shapes, types and activations."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from inkcap.network import Network, structure_of
+from inkcap.network import CheckedCapsule, Network, structure_of
+from inkcap.program import lower_to_steps
 from inkcap.symbols import CAPSULES
+from inkcap.symbols.anchors import listed
+from inkcap.symbols.selection import score_count
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,14 @@ class CapsuleFacts:
     """The names of the neurons that make up the vector, where they have names."""
     picks_from: int = 0
     """Of an input that picks rows of a table, how many there are; 0 for any other."""
+    scores: int = 0
+    """Of a selection, how many scores C each of its candidates has; 0 for any other. One is "object or not"."""
+    variances: tuple[float, ...] = ()
+    """Of a selection, what dx, dy, dw and dh are multiplied by."""
+    picture: tuple[int, int] | None = None
+    """Height and width of the picture that the network sees, where it sees one."""
+    choosing: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+    """Of a selection, how it chooses from its candidates."""
 
     @property
     def class_axis(self) -> int:
@@ -67,6 +80,23 @@ class NetworkFacts:
         return tuple(capsule.dtype for capsule in (*self.inputs, *self.outputs))
 
 
+def _of_candidates(capsule: CheckedCapsule) -> tuple[int, tuple[float, ...]]:
+    """Give the scores of a candidate and what its offsets are multiplied by, where the capsule chooses from some."""
+    if capsule.record.candidates is None:
+        return 0, ()
+    shapes = {name: structure.shape for name, structure in capsule.ports.items() if structure is not None}
+    return score_count(shapes, capsule.attributes), listed(capsule.attributes["variances"])
+
+
+def _choosing(network: Network) -> dict[str, Mapping[str, Any]]:
+    """Give for each selection among the outputs how it chooses."""
+    if network.plain is not None or not any(network.capsules[name].record.candidates for name in network.outputs):
+        return {}
+    program = lower_to_steps(network)
+    chosen = {program.owners[step.target]: step for step in program.trace.steps if step.operation.name == "select"}
+    return {name: chosen[name].attributes for name in network.outputs if name in chosen}
+
+
 def facts_of(network: Network) -> NetworkFacts:
     """Read the facts of a checked network."""
 
@@ -81,8 +111,14 @@ def facts_of(network: Network) -> NetworkFacts:
             structure.dtype,
             elements.get(name, ()),
             min(rows, default=0),
+            *_of_candidates(capsule),
+            picture,
+            choosing.get(name, {}),
         )
 
+    choosing = _choosing(network)
+    sizes = [structure_of(network.capsules[name]).sizes for name in network.inputs] if network.plain is None else []
+    picture = next(((shape[1], shape[2]) for shape in sizes if len(shape) == 3), None)
     elements: dict[str, tuple[str, ...]] = {}
     if network.plain is not None and network.plain.names:
         ends = (network.plain.inputs, network.plain.outputs)

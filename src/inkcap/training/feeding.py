@@ -19,7 +19,7 @@ from inkcap.training.data.scaling import Scaling
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
 
 Feed = Mapping[str, str]
-"""For a capsule the name of the data that feed it: a target for an input, an input for an output."""
+"""For a capsule the name of the data that feed it: a target for an input, an input or a target for an output."""
 
 
 def parse_feed(text: str) -> dict[str, str]:
@@ -38,9 +38,9 @@ def show_feed(feed: Feed) -> str:
     return ",".join(f"{capsule}={name}" for capsule, name in feed.items())
 
 
-def find_feed(text: str, dataset: Dataset, facts: NetworkFacts) -> dict[str, str]:
-    """Give the feed of a recipe, completed by what only one way can feed."""
-    feed = parse_feed(text)
+def find_feed(given: Feed, dataset: Dataset, facts: NetworkFacts) -> dict[str, str]:
+    """Give the feed that a recipe gives, completed by what only one way can feed."""
+    feed = dict(given)
     _check(feed, dataset, facts)
     lacking = len(facts.inputs) - len(dataset.inputs) - sum(c.name in feed for c in facts.inputs)
     fed = [(c, _classes_for(c, dataset)) for c in facts.inputs if c.name not in {*feed, *dataset.inputs}]
@@ -48,8 +48,8 @@ def find_feed(text: str, dataset: Dataset, facts: NetworkFacts) -> dict[str, str
     if 0 < lacking == len(found):
         feed |= found
     lacking = len(facts.outputs) - len(dataset.targets) - sum(c.name in feed for c in facts.outputs)
-    given = [(c, _inputs_for(c, dataset)) for c in facts.outputs if c.name not in {*feed, *dataset.targets}]
-    found = {c.name: names[0] for c, names in given if len(names) == 1}
+    missing = [(c, _inputs_for(c, dataset)) for c in facts.outputs if c.name not in {*feed, *dataset.targets}]
+    found = {c.name: names[0] for c, names in missing if len(names) == 1}
     if 0 < lacking == len(found):
         feed |= found
     return feed
@@ -98,13 +98,14 @@ def fed(dataset: Dataset, facts: NetworkFacts, feed: Feed) -> Dataset:
     kept = {name: values for name, values in dataset.targets.items() if len(facts.outputs) > len(made_targets)}
     targets = _named(kept, [c.name for c in facts.outputs if c.name not in feed])
     renamed = dict(zip(dataset.inputs, inputs, strict=True))
-    classes = {new: dataset.classes_of(old) for old, new in zip(kept, targets, strict=True)}
+    classes = {new: dataset.labels_of(old) for old, new in zip(kept, targets, strict=True)}
     return replace(
         dataset,
         inputs=inputs | made_inputs,
         targets=targets | made_targets,
         ranges={renamed[name]: span for name, span in dataset.ranges.items()},
         class_names={name: names for name, names in classes.items() if names},
+        layouts={new: dataset.layouts[old] for old, new in zip(kept, targets, strict=True) if old in dataset.layouts},
         test=None if dataset.test is None else fed(dataset.test, facts, feed),
     )
 
@@ -128,8 +129,10 @@ def prepare_fed(preparation: Preparation, facts: NetworkFacts, feed: Feed, train
             inputs[capsule.name] = Scaling("none", capsule.shape, (0.0,), (1.0,), None)
     for capsule in facts.outputs:
         if capsule.name in feed:
-            source = next(name for name in training.inputs if name not in feed and _same(training, name, capsule.name))
-            targets[capsule.name] = inputs[source]
+            given = (name for name in training.inputs if name not in feed and _same(training, name, capsule.name))
+            source = next(given, None)
+            if source is not None:
+                targets[capsule.name] = inputs[source]
     return replace(preparation, inputs=inputs, targets=targets)
 
 

@@ -12,6 +12,7 @@ from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise, load_weights
 from inkcap.network import Network, Report, as_plain, check
 from inkcap.recipes import Recipe, RecipeError, complete_pace, monitored
+from inkcap.recipes.measures import PLAYED
 from inkcap.training.batches import Batches
 from inkcap.training.borrowing import Memory, borrow, learning_names
 from inkcap.training.data import epoch_order
@@ -28,7 +29,7 @@ from inkcap.training.needs import Needs
 from inkcap.training.optimisers import NARROW
 from inkcap.training.playing import answering, play, solve
 from inkcap.training.pretraining import Layer, find_stack
-from inkcap.training.scores import make_scores
+from inkcap.training.scores import make_scores, measures_of
 from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
 from inkcap.training.snapshots import Snapshot, frozen_of
@@ -150,7 +151,9 @@ def _stack(network: Network, recipe: Recipe) -> list[Layer]:
 
 
 def _monitor(material: Material) -> str:
-    monitor = monitored(material.recipe, material.targets, material.dataset.world is not None)
+    measured = measures_of(make_scores(material.facts, material.recipe, material.targets))
+    played = PLAYED if material.dataset.world is not None else ()
+    monitor = monitored(material.recipe, (*measured, *played))
     if material.validation is None:
         if monitor != "loss":
             raise RecipeError(f"recipe.monitor: {monitor} is measured on the validation part; give validation above 0.")

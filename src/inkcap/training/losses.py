@@ -13,11 +13,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from inkcap.engine.losses import FROM_TOTAL_INPUT, ONE_NUMBER_A_CLASS, LossWithGradient, loss_with_gradient
+from inkcap.engine.losses import (
+    FROM_TOTAL_INPUT,
+    ONE_NUMBER_A_CLASS,
+    LossWithGradient,
+    by_autograd,
+    loss_with_gradient,
+    triplets,
+)
 from inkcap.recipes import LossSpec, Recipe
 from inkcap.recipes.fields import Scalar
 from inkcap.symbols import CAPSULES
+from inkcap.training.box_loss import box_loss
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
+from inkcap.training.mask_loss import mask_loss
+from inkcap.training.yolo_loss import yolo_loss
 
 Returned = Literal["U", "Y"]
 LossFunction = Callable[[Tensor, Tensor], Tensor]
@@ -44,17 +54,6 @@ def _cross_entropy(options: Mapping[str, Scalar]) -> LossFunction:
 
 def _mean_squared_error(options: Mapping[str, Scalar]) -> LossFunction:
     return functional.mse_loss
-
-
-def _huber(options: Mapping[str, Scalar]) -> LossFunction:
-    delta = float(options["delta"])
-
-    def loss(value: Tensor, target: Tensor) -> Tensor:
-        asked = ~target.isnan()
-        known = torch.where(asked, target, value.detach())
-        return functional.huber_loss(value, known, reduction="sum", delta=delta) / asked.sum().clamp_min(1)
-
-    return loss
 
 
 def _binary_cross_entropy(options: Mapping[str, Scalar]) -> LossFunction:
@@ -84,7 +83,32 @@ def _spread(options: Mapping[str, Scalar]) -> LossFunction:
     return loss
 
 
+def _huber(options: Mapping[str, Scalar]) -> LossFunction:
+    edge = float(options["edge"])
+
+    def loss(value: Tensor, target: Tensor) -> Tensor:
+        asked = ~target.isnan()
+        difference = torch.where(asked, value - target, 0)
+        total = functional.huber_loss(difference, torch.zeros_like(difference), reduction="sum", delta=edge)
+        return total / asked.sum().clamp_min(1)
+
+    return loss
+
+
+def _triplet(options: Mapping[str, Scalar]) -> LossFunction:
+    margin, mining = float(options["margin"]), str(options["mining"])
+    return lambda value, target: triplets(value, target, margin, mining)[0]
+
+
+_PLACED: Mapping[str, Callable[[Mapping[str, Scalar], CapsuleFacts], LossFunction]] = {
+    "boxes": box_loss,
+    "yolo": yolo_loss,
+    "masks": mask_loss,
+}
+"""Losses that tell places of a picture: they read the output as it stands, and widen it themselves."""
+
 _MAKERS: Mapping[str, Callable[[Mapping[str, Scalar]], LossFunction]] = {
+    "triplet": _triplet,
     "cross-entropy": _cross_entropy,
     "mean-squared-error": _mean_squared_error,
     "huber": _huber,
@@ -98,7 +122,11 @@ def _is_flat(spec: LossSpec, output: CapsuleFacts) -> bool:
     # Labels are one a sample or one a position; a capsule of 1×1 positions is a vector written otherwise.
     # So is what a loss takes of a map of which the capsule makes a vector.
     lays_flat = bool(CAPSULES[output.symbol].output_ranks)
-    return lays_flat or spec.kind in ONE_NUMBER_A_CLASS or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+    return (
+        lays_flat
+        or spec.kind in (*ONE_NUMBER_A_CLASS, "triplet")
+        or (len(output.shape) == 3 and output.shape[1:] == (1, 1))
+    )
 
 
 def _widened(value: Tensor, flat: bool) -> Tensor:
@@ -118,6 +146,8 @@ def _rows(value: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def loss_function(spec: LossSpec, output: CapsuleFacts) -> LossFunction:
     """Make the loss of one output; half-precision values are widened first, so that squares do not overflow."""
+    if spec.kind in _PLACED:
+        return _PLACED[spec.kind](spec.options, output)
     plain = _MAKERS[spec.kind](spec.options)
     if _by_rows(spec, output):
         return lambda value, target: plain(*_rows(value, target))
@@ -136,6 +166,8 @@ def loss_function(spec: LossSpec, output: CapsuleFacts) -> LossFunction:
 
 def explicit_loss(spec: LossSpec, output: CapsuleFacts) -> LossWithGradient:
     """Make the loss of one output together with its gradient, as universal backpropagation takes it."""
+    if spec.kind in _PLACED:
+        return by_autograd(_PLACED[spec.kind](spec.options, output))
     plain = loss_with_gradient(spec.kind, spec.options)
     if _by_rows(spec, output):
 

@@ -1,7 +1,7 @@
 """Data for one network: loaded, checked, matched with its inputs and outputs, split and prepared."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.recipes import DataSpec, LossSpec, Recipe, complete_losses
-from inkcap.symbols import CAPSULES
 from inkcap.training.batches import Batches, Finish
 from inkcap.training.data import (
     Augmentation,
@@ -28,9 +27,10 @@ from inkcap.training.data import (
 from inkcap.training.data.download import Progress
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
-from inkcap.training.feeding import Feed, fed, find_feed, notes_of, prepare_fed, show_feed
+from inkcap.training.feeding import Feed, fed, find_feed, notes_of, parse_feed, prepare_fed, show_feed
 from inkcap.training.spreading import spread
-from inkcap.training.targets import TargetKind, encode_target, target_kind
+from inkcap.training.suiting import suited
+from inkcap.training.targets import EMBEDDING, TargetKind, encode_target, target_kind, usual_loss
 
 # Prepared once, a set costs memory and no time in the steps; above this it is prepared batch by batch instead.
 _READY_BYTES = 1 << 30
@@ -54,7 +54,7 @@ class Material:
 
     def classes(self) -> dict[str, tuple[str, ...]]:
         """Give the class names of each output that has classes."""
-        named = {output: self.dataset.classes_of(data) for output, data in self.fit.outputs.items()}
+        named = {output: self.dataset.labels_of(data) for output, data in self.fit.outputs.items()}
         return {output: classes for output, classes in named.items() if classes}
 
     def to_json(self) -> dict[str, Any]:
@@ -80,48 +80,62 @@ class Material:
 
 
 def load_for(
-    spec: DataSpec, facts: NetworkFacts, folder: Path, progress: Progress | None = None
+    spec: DataSpec,
+    facts: NetworkFacts,
+    folder: Path,
+    progress: Progress | None = None,
+    losses: Sequence[LossSpec] = (),
 ) -> tuple[Dataset, Feed, list[str]]:
     """Load and check data, with the names of the network where the data's own do not match, and what is fed."""
     dataset = load_named(spec, folder, progress)
-    notes = validate(dataset)
+    notes = validate(dataset, gaps=any(loss.kind == "huber" for loss in losses))
     dataset, said = spread(dataset, facts)
-    feed = find_feed(spec.feed, dataset, facts)
+    wanted = parse_feed(spec.feed)
+    dataset, chosen = suited(dataset, facts, wanted)
+    feed = find_feed({name: source for name, source in wanted.items() if name not in chosen}, dataset, facts)
     dataset = fed(dataset, facts, feed)
     notes += [*said, *notes_of(feed, facts)]
     renamed = _renamed(dataset, facts)
     if renamed is not dataset:
         notes.append("The names of the data and of the drawing differ, so they are matched by their order.")
     resize = parse_size(spec.resize) if spec.resize else None
-    return Preparation(resize=resize).resized(renamed), feed, notes
+    return Preparation(resize=resize).resized(renamed), feed | chosen, notes
 
 
-def fitted(dataset: Dataset, facts: NetworkFacts) -> Fit:
-    """Match a dataset with a network; a single value counts as a vector of one."""
+def fitted(dataset: Dataset, facts: NetworkFacts, recipe: Recipe) -> Fit:
+    """Match a dataset with a network; a single value is a vector of one, a place on a sphere fits any classes."""
     inputs = {capsule.name: capsule.shape or (1,) for capsule in facts.inputs}
     outputs = {capsule.name: capsule.shape or (1,) for capsule in facts.outputs}
-    return fit_to(dataset, inputs, outputs)
+    losses = {loss.output: loss.kind for loss in recipe.losses}
+    kinds = [(capsule, losses.get(capsule.name, losses.get("", "auto"))) for capsule in facts.outputs]
+    free = [
+        capsule.name
+        for capsule, kind in kinds
+        if kind in ("triplet", "boxes", "yolo", "masks") or (kind == "auto" and capsule.symbol == EMBEDDING)
+    ]
+    return fit_to(dataset, inputs, outputs, free)
 
 
 def gather(recipe: Recipe, facts: NetworkFacts, folder: Path, progress: Progress | None = None) -> Material:
     """Gather everything that a training needs of its data, or say what does not fit."""
     augmentation = Augmentation.parse(recipe.data.augment)
-    dataset, feed, notes = load_for(recipe.data, facts, folder, progress)
+    dataset, feed, notes = load_for(recipe.data, facts, folder, progress, recipe.losses)
     if augmentation:
         augmentation.check(dataset)
     if dataset.world is not None:
         recipe = _playable(recipe, dataset)
-    fit = fitted(dataset, facts)
+    fit = fitted(dataset, facts, recipe)
+    layouts = {name: dataset.layouts.get(target) for name, target in fit.outputs.items()}
     arrays = {output.name: dataset.targets[fit.outputs[output.name]] for output in facts.outputs}
     recipe = replace(recipe, data=replace(recipe.data, feed=show_feed(feed)))
-    chosen = complete_losses(
-        recipe,
-        {o.name: target_kind(arrays[o.name], o) for o in facts.outputs},
-        {o.name: CAPSULES[o.symbol].usual_loss for o in facts.outputs},
-    )
+    held: dict[str, TargetKind] = {
+        o.name: target_kind(arrays[o.name], o, layout=layouts[o.name]) for o in facts.outputs
+    }
+    chosen = complete_losses(recipe, held, {o.name: usual_loss(held[o.name], o) for o in facts.outputs})
     losses = {loss.output: loss.kind for loss in chosen.losses}
     targets: dict[str, TargetKind] = {
-        output.name: target_kind(arrays[output.name], output, losses[output.name]) for output in facts.outputs
+        output.name: target_kind(arrays[output.name], output, losses[output.name], layouts[output.name])
+        for output in facts.outputs
     }
     train, held_out = split(dataset, recipe.validation, recipe.seed)
     training = dataset.subset(train)
@@ -170,13 +184,14 @@ def make_batches(
     arrays = [part.inputs[fit.inputs[capsule.name]] for capsule in facts.inputs]
     ready = sum(4 * values.size for values in arrays) <= _READY_BYTES
     finish = _finisher(facts, fit, preparation, augmentation, recipe.seed)
+    move = _mover(part, [fit.outputs[output.name] for output in facts.outputs], augmentation, recipe.seed)
     if augmentation is None and ready:
         raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
         inputs = finish(raw, torch.arange(len(part)), 0)
         placed = tuple(values.to(device) for values in inputs)
         return Batches(placed, tuple(values.to(device) for values in targets), recipe.batch, device)
     raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
-    return Batches(raw, tuple(targets), recipe.batch, device, finish)
+    return Batches(raw, tuple(targets), recipe.batch, device, finish, move)
 
 
 def target_scales(facts: NetworkFacts, fit: Fit, preparation: Preparation) -> dict[str, Tensor]:
@@ -239,6 +254,28 @@ def _finisher(
     return finish
 
 
+def _mover(part: Dataset, names: list[str], augmentation: Augmentation | None, seed: int) -> Finish | None:
+    """Give what moves boxes and maps as the pictures are moved, if anything does."""
+    size = part.picture_size()
+    if augmentation is None or not augmentation.moves_pixels or size is None or not part.layouts:
+        return None
+
+    def move(targets: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
+        moved: list[Tensor] = []
+        indices: NDArray[np.int64] = numbers.numpy()
+        for name, target in zip(names, targets, strict=True):
+            layout = part.layouts.get(name)
+            values: NDArray[Any] = target.numpy()
+            if layout == "boxes":
+                values = augmentation.apply_boxes(values, size, indices, epoch, seed)
+            elif layout is not None:
+                values = augmentation.apply(values[:, None], indices, epoch, seed)[:, 0]
+            moved.append(torch.from_numpy(np.ascontiguousarray(values)))
+        return tuple(moved)
+
+    return move
+
+
 def _normalisation(spec: DataSpec, facts: NetworkFacts) -> str:
     """Leave whole numbers as they are: scaled and cut to whole numbers again, they would mean something else."""
     whole = [capsule.name for capsule in facts.inputs if not capsule.dtype.startswith("float")]
@@ -279,6 +316,7 @@ def _renamed(dataset: Dataset, facts: NetworkFacts) -> Dataset:
         targets={targets.get(name, name): values for name, values in dataset.targets.items()},
         ranges={inputs.get(name, name): values for name, values in dataset.ranges.items()},
         class_names={targets.get(name, name): names for name, names in dataset.class_names.items()},
+        layouts={targets.get(name, name): layout for name, layout in dataset.layouts.items()},
         test=None if dataset.test is None else _renamed(dataset.test, facts),
     )
 

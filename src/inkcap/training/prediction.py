@@ -12,6 +12,7 @@ from torch import Tensor
 
 from inkcap.recipes import RunFolder
 from inkcap.recipes.runfolder import WeightsName
+from inkcap.training.detecting import decoder
 from inkcap.training.environment import choose_device, steady
 from inkcap.training.errors import TrainingError
 from inkcap.training.feeding import parse_feed
@@ -29,21 +30,24 @@ class OutputPrediction:
     """The answers of one output for all samples.
 
     `values` are probabilities, or scores such as lengths when the loss was not of a logarithm, for classes and bits,
-    and numbers for everything measured. `labels` are the numbers of the classes; None for measured outputs.
+    detections for boxes, rows of label, score, x1, y1, x2, y2, and numbers for everything else. `labels` are the
+    numbers of the classes; None for other outputs.
     """
 
     name: str
     kind: TargetKind
-    meaning: Literal["probabilities", "scores", "numbers"]
+    meaning: Literal["probabilities", "scores", "numbers", "detections"]
     values: NDArray[Any]
     labels: NDArray[np.int64] | None
     classes: tuple[str, ...]
 
     def best(self, sample: int, count: int = 3) -> list[tuple[str, float]]:
-        """Give the likeliest classes of one sample with their values, best first; empty for measured outputs."""
+        """Give the likeliest classes, or the surest boxes, of one sample, best first; empty for measured outputs."""
+        if self.meaning == "detections":
+            return self._boxes(sample, count)
         row: NDArray[Any] = np.asarray(self.values[sample], dtype=np.float64)
         if (
-            self.kind == "numbers"
+            self.kind not in ("classes", "bits")
             or (self.kind == "bits" and row.size != 1)
             or (self.kind == "classes" and row.ndim > 1)
         ):
@@ -53,6 +57,12 @@ class OutputPrediction:
         order = np.argsort(-row, kind="stable")[:count]
         names = self.classes or tuple(str(number) for number in range(len(row)))
         return [(names[int(i)], float(row[int(i)])) for i in order]
+
+    def _boxes(self, sample: int, count: int) -> list[tuple[str, float]]:
+        names = dict(enumerate(self.classes))
+        rows = [row for row in self.values[sample].tolist() if row[0] > 0][:count]
+        places = (" ".join(f"{number:.1f}" for number in row[2:]) for row in rows)
+        return [(f"{names.get(int(r[0]), int(r[0]))} at {at}", r[1]) for r, at in zip(rows, places, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -168,7 +178,8 @@ def _check_finite(opened: OpenedRun, name: str, values: NDArray[Any]) -> None:
 def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
     """Turn an output into probabilities, scores or numbers."""
     output = opened.facts.outputs[place]
-    loss = next(spec.kind for spec in opened.recipe.losses if spec.output == output.name)
+    spec = next(spec for spec in opened.recipe.losses if spec.output == output.name)
+    loss = spec.kind
     kind = opened.targets[output.name]
     values: NDArray[Any] = to_probabilities(value, output, loss).numpy()
     if not np.isfinite(values).all():
@@ -178,7 +189,10 @@ def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPredictio
             "give inputs of the size that the run was trained on."
         )
     classes = opened.classes.get(output.name, ())
-    if kind == "numbers":
+    if kind == "boxes":
+        values = values[:, 0] if loss == "boxes" else decoder(output, loss, spec.options)(value).numpy()
+        return OutputPrediction(output.name, kind, "detections", values, None, classes)
+    if kind not in ("classes", "bits"):
         target = opened.fit.outputs[output.name]
         if target in opened.preparation.targets:
             shape = opened.preparation.targets[target].shape

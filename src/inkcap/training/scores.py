@@ -1,17 +1,25 @@
-"""What is measured on a part of the data: the loss, the accuracy of classes, the mean absolute error of numbers."""
+"""What is measured on a part of the data: the loss, and for each output what its target and its loss ask for."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from inkcap.recipes import Recipe
+from inkcap.recipes.measures import MEASURES
+from inkcap.training.detecting import decoder
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
 from inkcap.training.losses import TotalLoss
+from inkcap.training.mask_loss import MaskIou, rows_of
+from inkcap.training.precision import Found
 from inkcap.training.stopping import StopRequest
 from inkcap.training.targets import TargetKind
+
+_AT_ONCE = 1024
+"""Samples whose distances to all others are computed at a time."""
 
 Batch = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 
@@ -19,6 +27,27 @@ Batch = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 def outputs_of(result: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Give the outputs as a tuple, whether there is one or several."""
     return (result,) if isinstance(result, Tensor) else result
+
+
+class Score(Protocol):
+    """Something that is measured of one output, batch by batch."""
+
+    output: CapsuleFacts
+    place: int
+    """Which of the outputs it is."""
+
+    @property
+    def measure(self) -> str:
+        """The name of what is measured."""
+        ...
+
+    def add(self, value: Tensor, target: Tensor) -> None:
+        """Count one batch."""
+        ...
+
+    def value(self) -> float:
+        """Give what was measured so far."""
+        ...
 
 
 @dataclass
@@ -29,6 +58,7 @@ class OutputScore:
     kind: str
     target: TargetKind
     scale: Tensor | None = None
+    place: int = 0
     _sum: Tensor | float = field(default=0.0, init=False)
     _count: int = field(default=0, init=False)
 
@@ -55,6 +85,9 @@ class OutputScore:
         else:
             axis = self.output.class_axis
             counted = predicted_labels(value, axis) == true_labels(target, axis)
+        if self.kind == "huber":
+            # What is NaN in the target was not asked for.
+            counted = counted[~counted.isnan()]
         self._sum = self._sum + counted.sum()
         self._count += counted.numel()
 
@@ -68,6 +101,88 @@ class OutputScore:
         return (
             torch.softmax(value.float(), dim=self.output.class_axis) if self.kind == "cross-entropy" else value.float()
         )
+
+
+@dataclass
+class MeanIou:
+    """Counts which classes pixels have and get; a class's IoU is what is both by what is either."""
+
+    output: CapsuleFacts
+    place: int = 0
+    measure: str = field(default="mean_iou", init=False)
+    _counts: Tensor | None = field(default=None, init=False)
+
+    def add(self, value: Tensor, target: Tensor) -> None:
+        """Count one batch."""
+        value = value.reshape(len(value), *self.output.shape)
+        axis, size = self.output.class_axis, self.output.classes
+        pairs = true_labels(target, axis).reshape(-1) * size + predicted_labels(value, axis).reshape(-1)
+        counts = torch.bincount(pairs, minlength=size * size).reshape(size, size)
+        self._counts = counts if self._counts is None else self._counts + counts
+
+    def value(self) -> float:
+        """Give the mean over the classes that any pixel has or gets."""
+        if self._counts is None:
+            return math.nan
+        counts = self._counts.double()
+        both = counts.diagonal()
+        either = counts.sum(0) + counts.sum(1) - both
+        found = either > 0
+        return float((both[found] / either[found]).mean()) if bool(found.any()) else math.nan
+
+
+@dataclass
+class Retrieval:
+    """Counts samples whose nearest other sample of the part is of their class."""
+
+    output: CapsuleFacts
+    place: int = 0
+    measure: str = field(default="retrieval", init=False)
+    _values: list[Tensor] = field(default_factory=list[Tensor], init=False)
+    _labels: list[Tensor] = field(default_factory=list[Tensor], init=False)
+
+    def add(self, value: Tensor, target: Tensor) -> None:
+        """Keep one batch: any sample may be the nearest."""
+        self._values.append(value.detach().flatten(1).float())
+        self._labels.append(target)
+
+    def value(self) -> float:
+        """Give the share; NaN for fewer than two samples."""
+        values, labels = torch.cat(self._values), torch.cat(self._labels)
+        if len(values) < 2:
+            return math.nan
+        right = 0
+        for first in range(0, len(values), _AT_ONCE):
+            some = values[first : first + _AT_ONCE]
+            distances = torch.cdist(some, values)
+            distances[torch.arange(len(some)), torch.arange(first, first + len(some))] = torch.inf
+            right += int((labels[distances.argmin(1)] == labels[first : first + _AT_ONCE]).sum())
+        return right / len(values)
+
+
+@dataclass
+class Detected:
+    """Keeps the detections of all pictures: the mean average precision of boxes, or the recall of mere proposals."""
+
+    output: CapsuleFacts
+    place: int
+    measure: str
+    decode: Callable[[Tensor], Tensor]
+    """Makes detections of what the loss is given."""
+    _found: Found = field(default_factory=Found, init=False)
+
+    def add(self, value: Tensor, target: Tensor) -> None:
+        """Keep one batch."""
+        detections, boxes = self.decode(value), target
+        if 0 < self.output.scores <= 2:
+            # Such an output tells objects from background alone, whatever their classes.
+            boxes = boxes.clone()
+            boxes[..., 0].clamp_(max=1)
+        self._found.add(detections, boxes)
+
+    def value(self) -> float:
+        """Give what was measured so far."""
+        return self._found.recall() if self.measure == "recall" else self._found.mean_precision()
 
 
 def predicted_labels(value: Tensor, axis: int = 1) -> Tensor:
@@ -85,20 +200,41 @@ def make_scores(
     recipe: Recipe,
     targets: Mapping[str, TargetKind],
     scales: Mapping[str, Tensor] | None = None,
-) -> list[OutputScore]:
+) -> list[Score]:
     """Make the counters of all outputs; `scales` holds the scale of targets that were normalised."""
     kinds = {loss.output: loss.kind for loss in recipe.losses}
-    return [
-        OutputScore(output, kinds[output.name], targets[output.name], (scales or {}).get(output.name))
-        for output in facts.outputs
-    ]
+    options = {loss.output: loss.options for loss in recipe.losses}
+    scores: list[Score] = []
+    for place, output in enumerate(facts.outputs):
+        kind, target = kinds[output.name], targets[output.name]
+        if kind == "triplet":
+            scores.append(Retrieval(output, place))
+            continue
+        if kind in ("boxes", "yolo"):
+            proposes = 0 < output.scores <= 2 < max(other.scores for other in facts.outputs)
+            decode = decoder(output, kind, options[output.name])
+            scores.append(Detected(output, place, "recall" if proposes else "map", decode))
+            continue
+        if kind == "masks":
+            scores.append(MaskIou(output, place, rows_of(output, options[output.name])))
+            continue
+        scores.append(OutputScore(output, kind, target, (scales or {}).get(output.name), place))
+        if target == "classes" and output.class_axis == 1 and output.positions:
+            scores.append(MeanIou(output, place))
+    return scores
+
+
+def measures_of(scores: Sequence[Score]) -> tuple[str, ...]:
+    """Name what is measured, each once, in the order of the table of measures."""
+    found = {score.measure for score in scores}
+    return tuple(name for name in MEASURES if name in found)
 
 
 @torch.no_grad()
 def measure(
     module: torch.nn.Module,
     loss: TotalLoss,
-    scores: Sequence[OutputScore],
+    scores: Sequence[Score],
     batches: Iterable[Batch],
     stop: StopRequest | None = None,
 ) -> dict[str, float] | None:
@@ -115,20 +251,21 @@ def measure(
             values = outputs_of(module(*inputs))
             size = inputs[0].shape[0]
             total = total + loss(values, targets) * size
-            if len(scores) > 1:
+            if len(values) > 1:
                 apart = loss.apart(values, targets) * size
                 each = apart if each is None else each + apart
             count += size
-            for score, value, target in zip(scores, values, targets, strict=True):
-                score.add(value, target)
+            for score in scores:
+                score.add(values[score.place], targets[score.place])
     finally:
         module.train(was_training)
     found = {"loss": float(total) / count if count else math.nan}
-    for name in ("accuracy", "mae"):
-        same = [score for score in scores if score.measure == name]
-        if same:
-            found[name] = sum(score.value() for score in same) / len(same)
+    told = [(score, score.value()) for score in scores]
+    for name in measures_of(scores):
+        same = [value for score, value in told if score.measure == name]
+        found[name] = sum(same) / len(same)
     if each is not None:
-        found.update({f"loss.{score.output.name}": float(each[i]) / count for i, score in enumerate(scores)})
-        found.update({f"{score.measure}.{score.output.name}": score.value() for score in scores})
+        names = {score.place: score.output.name for score in scores}
+        found.update({f"loss.{name}": float(each[place]) / count for place, name in names.items()})
+        found.update({f"{score.measure}.{score.output.name}": value for score, value in told})
     return found

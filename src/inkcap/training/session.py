@@ -9,13 +9,14 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor
 
-from inkcap.recipes import Recipe, more_is_better
+from inkcap.recipes import Recipe
+from inkcap.recipes.measures import more_is_better
 from inkcap.training.batches import Batches
 from inkcap.training.events import Listener, StepEvent
 from inkcap.training.losses import TotalLoss
 from inkcap.training.optimisers import make_optimiser
 from inkcap.training.schedules import RateSchedule
-from inkcap.training.scores import OutputScore
+from inkcap.training.scores import Score
 from inkcap.training.stopping import StopRequest
 
 _LARGEST_STRIDE = 50
@@ -76,7 +77,7 @@ class Course:
     module: torch.nn.Module
     parameters: Sequence[torch.nn.Parameter]
     loss: TotalLoss
-    scores: Callable[[], list[OutputScore]]
+    scores: Callable[[], list[Score]]
     training: Batches
     validation: Batches | None
     order: Callable[[int], Tensor]

@@ -91,7 +91,7 @@ def _classes(data: Any, facts: NetworkFacts, targets: dict[str, TargetKind]) -> 
             raise _Damage(f"classes.{name} is no list of texts")
         output = facts.output(name)
         known = (output.classes,) if targets[name] == "classes" else (2, output.size)
-        if targets[name] != "numbers" and len(texts) not in known:
+        if targets[name] in ("classes", "bits") and len(texts) not in known:
             raise _Damage(f"classes.{name} has {len(texts)} entries, not {known[0]}")
         classes[name] = tuple(str(text) for text in texts)
     return classes

@@ -8,21 +8,39 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.engine.losses import ONE_NUMBER_A_CLASS
+from inkcap.symbols import CAPSULES
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts
 
-TargetKind = Literal["classes", "bits", "numbers"]
+TargetKind = Literal["classes", "bits", "numbers", "neighbours", "boxes", "instances"]
+_KINDS_OF_LOSSES: dict[str, TargetKind] = {
+    "triplet": "neighbours",
+    "boxes": "boxes",
+    "yolo": "boxes",
+    "masks": "instances",
+    "instances": "instances",
+}
+
+EMBEDDING = "l2-normalisation"
+"""Symbol of outputs that are places on a sphere: classes are not their numbers but their neighbourhoods."""
 
 MEASURING = frozenset({"mean-squared-error", "huber"})
 """Kinds of losses that take any numbers."""
 
 
-def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") -> TargetKind:
+def target_kind(
+    values: NDArray[Any], output: CapsuleFacts, loss: str = "auto", layout: str | None = None
+) -> TargetKind:
     """Tell what a target holds for an output under a loss.
 
     Whole numbers are labels of classes, unless there is one 0 or 1 for each neuron: those are bits. Anything else
-    is measured.
+    is measured. `layout` is that of a target which tells places of a picture.
     """
+    placed = loss if loss in _KINDS_OF_LOSSES else layout if loss == "auto" else None
+    if placed in _KINDS_OF_LOSSES:
+        return _KINDS_OF_LOSSES[placed]
+    if loss == "auto" and learns_neighbours(values, output):
+        return "neighbours"
     if values.dtype.kind not in "iub":
         return "numbers"
     if _fits(values, output) and loss not in {"cross-entropy", *ONE_NUMBER_A_CLASS}:
@@ -33,8 +51,26 @@ def target_kind(values: NDArray[Any], output: CapsuleFacts, loss: str = "auto") 
     return "classes"
 
 
+def learns_neighbours(values: NDArray[Any], output: CapsuleFacts) -> bool:
+    """Tell whether an output is a place on a sphere, and its target one class a sample."""
+    return output.symbol == EMBEDDING and values.ndim == 1 and values.dtype.kind in "iub"
+
+
+def usual_loss(kind: TargetKind, output: CapsuleFacts) -> str:
+    """Name the loss of a target of that kind where it depends on the output; else nothing."""
+    if kind == "boxes":
+        return "boxes" if output.scores else "yolo"
+    return CAPSULES[output.symbol].usual_loss if kind == "classes" else ""
+
+
 def encode_target(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> Tensor:
     """Give a target as the tensor that the loss of that kind takes; `name` is the target's, for messages."""
+    if loss in ("boxes", "yolo"):
+        return torch.from_numpy(_boxes(values, output, loss, name))
+    if loss == "masks":
+        return torch.from_numpy(_instances(values, output, name))
+    if loss == "triplet":
+        return torch.from_numpy(_one_class(values, output, name))
     kind = target_kind(values, output, loss)
     if loss in ONE_NUMBER_A_CLASS or (loss == "cross-entropy" and kind == "classes"):
         return torch.from_numpy(_labels(values, output, loss, name))
@@ -98,6 +134,45 @@ def _labels(values: NDArray[Any], output: CapsuleFacts, kind: str, name: str) ->
             f"of {output.shape_text()} knows 0 to {output.classes - 1}; draw it with {labels.max() + 1} neurons."
         )
     return labels
+
+
+def _instances(values: NDArray[Any], output: CapsuleFacts, name: str) -> NDArray[np.int64]:
+    if values.ndim != 3 or values.dtype.kind not in "iub" or values.shape[1:] != output.picture:
+        raise TrainingError(
+            f"the target {name!r} has numbers of {values.dtype} and shape {values.shape[1:]} for each sample, but the "
+            f"loss masks of {output.name!r} needs a whole number for each pixel; give a target instances."
+        )
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def _one_class(values: NDArray[Any], output: CapsuleFacts, name: str) -> NDArray[np.int64]:
+    if values.ndim != 1 or values.dtype.kind not in "iub":
+        raise TrainingError(
+            f"the target {name!r} has numbers of {values.dtype} and shape {values.shape[1:]} for each sample, but the "
+            f"loss triplet of {output.name!r} needs one class a sample; give a target of classes."
+        )
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def _boxes(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> NDArray[np.float32]:
+    if values.ndim != 3 or values.shape[2] != 5:
+        raise TrainingError(
+            f"the target {name!r} has the shape {values.shape[1:]} for each sample, but the loss {loss} needs boxes: "
+            "rows of a label and x1, y1, x2, y2; give a target boxes."
+        )
+    if loss == "boxes" and not output.scores:
+        raise TrainingError(
+            f"the output {output.name!r} is no selection, so there are no candidates for the loss boxes; draw a "
+            "2D-selection capsule at the end, or give a grid of cells the loss yolo."
+        )
+    boxes = np.ascontiguousarray(values, dtype=np.float32)
+    known = output.scores - 1
+    if loss == "boxes" and known > 1 and boxes.size and boxes[..., 0].max() > known:
+        raise TrainingError(
+            f"the target {name!r} has labels up to {boxes[..., 0].max():g}, but the output {output.name!r} has "
+            f"{output.scores} scores, the first of the background; give it {int(boxes[..., 0].max()) + 1}."
+        )
+    return boxes
 
 
 def _one_hot(values: NDArray[Any], output: CapsuleFacts, loss: str, name: str) -> Tensor:

@@ -18,17 +18,24 @@ def add_data(drawing: Drawing, id: str, input: Sizes) -> str:
 
 
 def convolve(
-    drawing: Drawing, id: str, face: str, back: str, kernel: int, norm: Mapping[str, Any] | None = None, **more: Any
+    drawing: Drawing,
+    id: str,
+    face: str,
+    back: str,
+    kernel: int,
+    norm: Mapping[str, Any] | None = None,
+    part: str = "batch-norm",
+    **more: Any,
 ) -> str:
     """Add a capsule that a convolution enters, which keeps the size but for its stride.
 
-    With ``norm`` it wears batch norm of these attributes. ``more`` goes to the convolution.
+    With ``norm`` it wears batch norm of these attributes, or another ``part``. ``more`` goes to the convolution.
     """
     drawing.add(id, face)
     more.setdefault("padding", kernel // 2)
     drawing.connect(back, id, "convolution", kernel=kernel, **more)
     if norm is not None:
-        drawing.wear(id, "batch-norm", **norm)
+        drawing.wear(id, part, **norm)
     return id
 
 

@@ -25,7 +25,7 @@ def basic(projected: bool) -> Drawing:
     return _added(body, "b", projected, "=width")
 
 
-def bottleneck(projected: bool, original: bool, dilated: bool = False) -> Drawing:
+def bottleneck(projected: bool, original: bool, dilated: bool = False, part: str = "batch-norm") -> Drawing:
     """A block that goes through fewer channels; the stride is in its 3×3, in the ``original`` in its first 1×1.
 
     A ``dilated`` one has the numbers of its 3×3 kernels apart.
@@ -36,17 +36,17 @@ def bottleneck(projected: bool, original: bool, dilated: bool = False) -> Drawin
     if dilated:
         middle |= {"dilation": "=dilation", "padding": "=dilation"}
     body.add("x", "2D-identical")
-    convolve(body, "a", "2D-relu", "x", 1, NORM, kernels="=width", **first)
-    convolve(body, "b", "2D-relu", "a", 3, NORM, kernels="=width", **middle)
-    convolve(body, "c", "2D-identical", "b", 1, NORM, kernels="=4*width")
-    return _added(body, "c", projected, "=4*width")
+    convolve(body, "a", "2D-relu", "x", 1, NORM, part, kernels="=width", **first)
+    convolve(body, "b", "2D-relu", "a", 3, NORM, part, kernels="=width", **middle)
+    convolve(body, "c", "2D-identical", "b", 1, NORM, part, kernels="=4*width")
+    return _added(body, "c", projected, "=4*width", part)
 
 
-def _added(body: Drawing, last: str, projected: bool, kernels: str) -> Drawing:
+def _added(body: Drawing, last: str, projected: bool, kernels: str, part: str = "batch-norm") -> Drawing:
     shortcut = "x"
     if projected:
         shortcut = "projection"
-        convolve(body, shortcut, "2D-identical", "x", 1, NORM, kernels=kernels, stride="=stride")
+        convolve(body, shortcut, "2D-identical", "x", 1, NORM, part, kernels=kernels, stride="=stride")
     body.add("sum", "2D-relu")
     body.connect(last, "sum", "transfer")
     body.connect(shortcut, "sum", "transfer")
@@ -72,17 +72,24 @@ def resnet(
 
 
 def add_stages(
-    drawing: Drawing, layers: int, width: int, *, original: bool = False, dilations: tuple[int, ...] = ()
+    drawing: Drawing,
+    layers: int,
+    width: int,
+    *,
+    original: bool = False,
+    dilations: tuple[int, ...] = (),
+    part: str = "batch-norm",
 ) -> None:
     """Add all of a ResNet that lies between the data and the average: the first convolution and stages L1 to L4.
 
-    A stage with a dilation keeps its size: in place of a stride, its kernels reach further.
+    A stage with a dilation keeps its size: in place of a stride, its kernels reach further. A deep one may wear another
+    ``part`` than batch norm.
     """
     deep = layers >= 50
     for name, projected in (("block", False), ("widen", True)):
-        body = bottleneck(projected, original, bool(dilations)) if deep else basic(projected)
+        body = bottleneck(projected, original, bool(dilations), part) if deep else basic(projected)
         drawing.define(name, body, inputs={"in": "x"}, outputs={"out": "sum"})
-    convolve(drawing, "conv1", "2D-relu", "data", 7, NORM, kernels=width, stride=2)
+    convolve(drawing, "conv1", "2D-relu", "data", 7, NORM, part, kernels=width, stride=2)
     drawing.then("pool1", "2D-downsampling", window=3, stride=2, padding=1, edge="floor")
     reach = 1
     for stage, count in enumerate(BLOCKS[layers], 1):

@@ -2871,7 +2871,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "sums" | "gathers" | "single";
+            kind: "sums" | "gathers" | "keeps" | "single";
             /** Name */
             name: string;
             /** Ranks */

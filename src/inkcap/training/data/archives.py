@@ -19,7 +19,7 @@ from inkcap.training.data.arrays import (
     check_equal_counts,
     parse_classes,
 )
-from inkcap.training.data.dataset import Dataset, with_manifest
+from inkcap.training.data.dataset import Dataset, Layout, with_manifest
 from inkcap.training.data.errors import DataError
 from inkcap.training.data.options import Option, OptionValues
 from inkcap.training.data.wording import listing, near_matches
@@ -32,9 +32,17 @@ _RATIO_FREE_BYTES = 1 << 20
 
 ARCHIVE_OPTIONS = (
     Option("inputs", "", "the keys of the inputs, as a;b (default: x, or x_train and x_test)"),
-    Option("targets", "", "the keys of the targets, as a;b (default: y, or y_train and y_test)"),
+    Option(
+        "targets",
+        "",
+        "the keys of the targets, as a;b (default: y, or y_train and y_test); boxes, classes and instances tell places",
+    ),
     *ARRAY_OPTIONS,
 )
+
+
+PLACED: dict[str, Layout] = {"boxes": "boxes", "classes": "classes", "instances": "instances"}
+"""Keys of targets that tell places of the pictures, and how they do."""
 
 
 def read_archive(path: Path) -> dict[str, NDArray[Any]]:
@@ -178,12 +186,14 @@ def _build(
     for name, key in targets.items():
         known = training.classes_of(name) if training is not None else given
         where, values = f"{path}, array {key}", arrays[key]
-        if training is not None and known and values.dtype.kind in "biu":
+        if training is not None and known and key not in PLACED and values.dtype.kind in "biu":
             values = _as_training_numbers(values, known, where, bool(given))
-        read_targets[name] = as_target(values, where, task, known)
+        placed = _placed(key, values, where, training.labels_of(name) if training is not None else given)
+        read_targets[name] = placed or as_target(values, where, task, known)
     notes = [part.note for part in read_inputs.values() if part.note]
     notes += [target.note for target in read_targets.values() if target.note]
     class_names = {name: target.classes for name, target in read_targets.items() if target.classes}
+    layouts: dict[str, Layout] = {name: PLACED[key] for name, key in targets.items() if key in PLACED}
     images = any(part.values.ndim == 4 for part in read_inputs.values())
     count = len(next(iter(read_inputs.values())).values)
     return Dataset(
@@ -195,7 +205,22 @@ def _build(
         description=" ".join([f"{count} samples from {path.name}.", *notes]),
         kind="images" if images else "table",
         ranges={name: part.value_range for name, part in read_inputs.items() if part.value_range is not None},
+        layouts=layouts,
     )
+
+
+def _placed(key: str, values: NDArray[Any], where: str, classes: tuple[str, ...]) -> TargetArray | None:
+    """Read a target that tells places of pictures, by its key; anything else is none."""
+    layout = PLACED.get(key)
+    if layout is None:
+        return None
+    if values.dtype.kind not in ("biuf" if layout == "boxes" else "biu"):
+        raise DataError(f"{where} holds {values.dtype}; {layout} are numbers, for maps whole ones. Save it as those.")
+    if layout == "boxes":
+        return TargetArray(values.astype(np.float32), classes, "")
+    count = int(values.max(initial=0)) + 1
+    names = classes or tuple(str(number) for number in range(count))
+    return TargetArray(values, names if layout == "classes" else (), "")
 
 
 def _as_training_numbers(values: NDArray[Any], known: tuple[str, ...], where: str, given: bool) -> NDArray[Any]:

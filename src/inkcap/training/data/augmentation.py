@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from inkcap.training.data import counter
 from inkcap.training.data.dataset import Dataset
 from inkcap.training.data.errors import DataError
+from inkcap.training.data.placed import flip_boxes, shift_boxes
 from inkcap.training.data.preparation import Preparation
 from inkcap.training.data.wording import listing, near_matches, shape_text
 
@@ -98,6 +99,11 @@ class Augmentation:
             raise DataError(
                 f"{dataset.name} holds no images, so augment={self} cannot be used. Only noise suits such data."
             )
+        if self.rotate and dataset.layouts:
+            raise DataError(
+                f"augment={self}: a turned picture has other boxes, which {listing(dataset.layouts)} of {dataset.name} "
+                "do not tell. Use flip, shift, crop and noise."
+            )
         for name, values in images.items():
             reach = self.crop + self.shift
             if reach >= min(values.shape[2:]):
@@ -113,12 +119,25 @@ class Augmentation:
         """
         if not self.moves_pixels or images.ndim != 4 or not len(images):
             return images
-        draws = counter.uniforms(counter.key_of(seed, "augment", epoch), indices, _DRAWS)
+        draws = _draws(indices, epoch, seed)
         varied = np.empty_like(images)
         for start in range(0, len(images), _PIECE):
             piece = slice(start, start + _PIECE)
             varied[piece] = self._varied(images[piece], draws[piece])
         return varied
+
+    def apply_boxes(
+        self, boxes: NDArray[np.float32], size: tuple[int, int], indices: ArrayLike, epoch: int, seed: int
+    ) -> NDArray[np.float32]:
+        """Move boxes (n, m, 5) as `apply` moves the pictures of that height and width that they tell of."""
+        if not self.moves_pixels or not len(boxes):
+            return boxes
+        draws = _draws(indices, epoch, seed)
+        if self.flip in ("horizontal", "both"):
+            boxes = flip_boxes(boxes, draws[:, _FLIP_COLUMN] < 0.5, size[1], 1)
+        if self.flip in ("vertical", "both"):
+            boxes = flip_boxes(boxes, draws[:, _FLIP_ROW] < 0.5, size[0], 2)
+        return shift_boxes(boxes, *self._moves(draws), *size) if self.crop or self.shift else boxes
 
     def add_noise(
         self, prepared: NDArray[np.float32], indices: ArrayLike, epoch: int, seed: int, name: str = "x"
@@ -139,14 +158,18 @@ class Augmentation:
             images = _flipped(images, self.flip, draws)
         reach = self.crop + self.shift
         if reach:
-            # Padding and cropping back is a move too; adding both moves first keeps what one would push out and
-            # the other bring back.
-            rows = _spread(draws[:, _CROP_ROW], self.crop) + _spread(draws[:, _SHIFT_ROW], self.shift)
-            columns = _spread(draws[:, _CROP_COLUMN], self.crop) + _spread(draws[:, _SHIFT_COLUMN], self.shift)
-            images = _moved(images, rows, columns, reach)
+            images = _moved(images, *self._moves(draws), reach)
         if self.rotate:
             images = rotated(images, (2.0 * draws[:, _ANGLE] - 1.0) * self.rotate)
         return images
+
+    def _moves(self, draws: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give how far each sample goes down and right."""
+        # Padding and cropping back is a move too; adding both moves first keeps what one would push out and
+        # the other bring back.
+        rows = _spread(draws[:, _CROP_ROW], self.crop) + _spread(draws[:, _SHIFT_ROW], self.shift)
+        columns = _spread(draws[:, _CROP_COLUMN], self.crop) + _spread(draws[:, _SHIFT_COLUMN], self.shift)
+        return rows, columns
 
 
 _EXAMPLES = {
@@ -156,6 +179,10 @@ _EXAMPLES = {
     "rotate": "rotate=10",
     "noise": "noise=0.05",
 }
+
+
+def _draws(indices: ArrayLike, epoch: int, seed: int) -> NDArray[np.float64]:
+    return counter.uniforms(counter.key_of(seed, "augment", epoch), indices, _DRAWS)
 
 
 def _limited(given: Mapping[str, str], name: str, most: float, whole: bool = False) -> float:

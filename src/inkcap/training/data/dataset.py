@@ -15,6 +15,7 @@ from inkcap.training.data.world import World
 
 Array = NDArray[Any]
 Kind = Literal["images", "table", "toy", "text"]
+Layout = Literal["boxes", "classes", "instances"]
 _HASHED_AT_ONCE = 1 << 22
 
 
@@ -29,6 +30,9 @@ class Dataset:
     `classes` names the classes of the one class target; a set with several class targets names those of each in
     `class_names`. `ranges` holds the range of an input's values where the format fixes it. `positions` holds each
     sample's number in its source (a line of a CSV file, for example), so that messages can point at it.
+    `layouts` marks the targets that tell places of a picture and move with it: "boxes" are float32 (n, m, 5), rows of
+    a label (0 = no box) and x1, y1, x2, y2; "classes" and "instances" are whole numbers (n, M, N), 0 the background, i
+    for the pixels of the i-th box. `class_names` names the labels of boxes too.
     With `missing` at "mean" inputs may hold NaN, which the fitted preparation fills with the training part's means.
     With a `world` the samples are positions of a game: a training plays from them and learns from what it has played.
     """
@@ -47,6 +51,7 @@ class Dataset:
     position_word: str = "sample"
     missing: Literal["error", "mean"] = "error"
     world: World | None = None
+    layouts: dict[str, Layout] = field(default_factory=dict[str, Layout])
 
     def __len__(self) -> int:
         """Count the samples."""
@@ -54,11 +59,17 @@ class Dataset:
         return 0 if first is None or first.ndim == 0 else int(first.shape[0])
 
     def classes_of(self, target: str) -> tuple[str, ...]:
-        """Give the class names of one target; none for regression."""
+        """Give the class names of one target; none for regression, and none for boxes, which are no classes."""
+        if self.layouts.get(target) == "boxes":
+            return ()
         if target in self.class_names:
             return self.class_names[target]
         values = self.targets[target]
         return self.classes if values.ndim == 1 and values.dtype.kind in "iu" else ()
+
+    def labels_of(self, target: str) -> tuple[str, ...]:
+        """Give the names of the classes, or of the labels of boxes, of one target."""
+        return self.class_names.get(target, ()) if self.layouts.get(target) == "boxes" else self.classes_of(target)
 
     def subset(self, indices: Sequence[int] | Array) -> "Dataset":
         """Take some samples, in the order given; the test set stays behind."""
@@ -89,6 +100,11 @@ class Dataset:
         """Count the samples of each class of one target; empty for regression."""
         classes = self.classes_of(target)
         return class_histogram(self.targets[target], classes) if classes else {}
+
+    def picture_size(self) -> tuple[int, int] | None:
+        """Give height and width of the first input that holds pictures; boxes and maps tell of those."""
+        sizes = [values.shape[2:] for values in self.inputs.values() if values.ndim == 4]
+        return (int(sizes[0][0]), int(sizes[0][1])) if sizes else None
 
     def place(self, index: int) -> str:
         """Say where a sample stands in its source, such as `line 17`."""

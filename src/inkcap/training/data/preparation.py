@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from inkcap.training.data.dataset import Dataset
 from inkcap.training.data.errors import DataError
 from inkcap.training.data.images import resize_images
+from inkcap.training.data.placed import resize_map, scale_boxes
 from inkcap.training.data.scaling import Moments, Scaling, moments, safe_scale, standard_scaling
 from inkcap.training.data.wording import listing, shape_text
 
@@ -53,7 +54,7 @@ class Preparation:
         targets = {
             name: standard_scaling(moments([values], f"{train.name}, target {name}"), _sample_shape(values))
             for name, values in train.targets.items()
-            if self.normalise_targets and not train.classes_of(name)
+            if self.normalise_targets and not train.classes_of(name) and name not in train.layouts
         }
         return replace(self, inputs=inputs, targets=targets)
 
@@ -82,7 +83,20 @@ class Preparation:
             return dataset
         inputs = {name: self.resized_images(values) for name, values in dataset.inputs.items()}
         test = None if dataset.test is None else self.resized(dataset.test)
-        return replace(dataset, inputs=inputs, test=test)
+        return replace(dataset, inputs=inputs, targets=self._resized_targets(dataset), test=test)
+
+    def _resized_targets(self, dataset: Dataset) -> dict[str, NDArray[Any]]:
+        """Bring boxes and maps to the size of the pictures that they tell of."""
+        targets = dict(dataset.targets)
+        size = dataset.picture_size()
+        if self.resize is None or size is None:
+            return targets
+        for name, layout in dataset.layouts.items():
+            values = targets[name]
+            targets[name] = (
+                scale_boxes(values, size, self.resize) if layout == "boxes" else resize_map(values, self.resize)
+            )
+        return targets
 
     def resized_images(self, array: NDArray[Any]) -> NDArray[Any]:
         """Resize images when that was asked for; anything else is given back as it is."""

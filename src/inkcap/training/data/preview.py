@@ -95,12 +95,28 @@ def target_text(dataset: "Dataset", index: int, only: str = "") -> str:
     for name, values in dataset.targets.items():
         if only and name != only:
             continue
+        if name in dataset.layouts:
+            parts.append(f"{name}={_placed(dataset, name, values[index])}")
+            continue
         classes = dataset.classes_of(name)
         labels = np.asarray(values[index]).reshape(-1) if classes else np.array([-1])
         known = bool(((labels >= 0) & (labels < len(classes))).all())
         shown = _shown([classes[int(label)] for label in labels]) if known else _numbers(values[index])
         parts.append(f"{name}={shown}")
     return ", ".join(parts)
+
+
+def _placed(dataset: "Dataset", name: str, values: NDArray[Any]) -> str:
+    """Write boxes with their labels and corners; of a map, what stands on it."""
+    names = dict(enumerate(dataset.labels_of(name)))
+    if dataset.layouts[name] == "boxes":
+        real = [(int(row[0]), " ".join(f"{number:g}" for number in row[1:])) for row in values if row[0] > 0]
+        shown = [f"{names.get(label, label)} at {box}" for label, box in real]
+    else:
+        found = zip(*np.unique(values, return_counts=True), strict=True)
+        shown = [f"{names.get(int(label), int(label))}: {int(pixels)} pixels" for label, pixels in found]
+    few = shown[:_SHOWN_NUMBERS] + (["…"] if len(shown) > _SHOWN_NUMBERS else [])
+    return f"({', '.join(few)})"
 
 
 def _shown(names: list[str]) -> str:

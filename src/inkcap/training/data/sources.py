@@ -17,6 +17,7 @@ from inkcap.training.data.images import FOLDER_OPTIONS, IMAGE_SUFFIXES, load_ima
 from inkcap.training.data.options import Option, OptionValues
 from inkcap.training.data.remote_sources import load_cifar_10, load_fashion_mnist, load_mnist
 from inkcap.training.data.sentences import SENTENCE_OPTIONS, load_sentences
+from inkcap.training.data.shapes import SHAPE_OPTIONS, load_shapes
 from inkcap.training.data.table_source import TABLE_OPTIONS, load_csv
 from inkcap.training.data.toys import SPIRAL_OPTIONS, TOY_OPTIONS, load_circles, load_moons, load_spirals
 from inkcap.training.data.wording import listing, near_matches
@@ -81,6 +82,12 @@ SOURCES: dict[str, Source] = {
             "a game that the network plays, 4×4 maps of 4 channels, what 4 moves are worth",
             _local(load_grid_world),
             GRID_OPTIONS,
+        ),
+        Source(
+            "shapes",
+            "circles, squares, triangles in colour pictures, where and which",
+            _local(load_shapes),
+            SHAPE_OPTIONS,
         ),
         Source("mnist", "handwritten digits, 28×28 grey images, 10 classes (fetched)", _remote(load_mnist)),
         Source("fashion-mnist", "clothes, 28×28 grey images, 10 classes (fetched)", _remote(load_fashion_mnist)),

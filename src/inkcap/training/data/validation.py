@@ -1,7 +1,7 @@
 """Checks before training starts: whether the data are sound, and whether they fit the network."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from inkcap.training.data.wording import counted, listing, shape_text
 Shape = tuple[int, ...]
 
 
-def validate(dataset: Dataset) -> list[str]:
-    """Refuse data that cannot be trained on, and give notes on what is merely odd."""
+def validate(dataset: Dataset, gaps: bool = False) -> list[str]:
+    """Refuse data that cannot be trained on, and give notes on what is merely odd; `gaps` lets targets hold NaN."""
     source = str(dataset.manifest.get("source", dataset.name))
     if not dataset.inputs or not dataset.targets:
         missing = "inputs" if not dataset.inputs else "targets"
@@ -39,11 +39,11 @@ def validate(dataset: Dataset) -> list[str]:
         _check_finite(dataset, source, f"input {name}", values, dataset.missing == "mean")
     notes: list[str] = []
     for name, values in dataset.targets.items():
-        _check_finite(dataset, source, f"target {name}", values, False)
+        _check_finite(dataset, source, f"target {name}", values, gaps)
         notes += _check_target(dataset, source, name, values)
     if dataset.test is not None:
         _check_test(dataset, dataset.test, source)
-        notes += [f"Test set: {note}" for note in validate(dataset.test)]
+        notes += [f"Test set: {note}" for note in validate(dataset.test, gaps)]
     return notes
 
 
@@ -68,6 +68,8 @@ def _check_finite(dataset: Dataset, source: str, what: str, values: NDArray[Any]
 def _check_target(dataset: Dataset, source: str, name: str, values: NDArray[Any]) -> list[str]:
     """Check the labels of a class target; tell of classes without samples."""
     classes = dataset.classes_of(name)
+    if name in dataset.layouts:
+        check_placed(dataset, source, name, values)
     if not classes:
         if values.ndim == 1:
             raise DataError(f"{source}: the target {name} has labels but no classes. Name the classes with classes=.")
@@ -77,6 +79,38 @@ def _check_target(dataset: Dataset, source: str, name: str, values: NDArray[Any]
         raise DataError(f"{source}: the target {name} has only the class {classes[0]}. Give samples of two or more.")
     empty = [label for label, count in dataset.histogram(name).items() if count == 0]
     return [f"No samples of {listing(empty)} in the target {name}."] if empty else []
+
+
+def check_placed(dataset: Dataset, source: str, name: str, values: NDArray[Any]) -> None:
+    """Refuse boxes and maps that do not lie on their pictures, naming the first."""
+    size = dataset.picture_size()
+    if size is None:
+        raise DataError(f"{source}: the target {name} tells places of pictures, but no input is one. Give pictures.")
+    if dataset.layouts[name] != "boxes":
+        if values.shape[1:] != size:
+            raise DataError(
+                f"{source}: the target {name} has {shape_text(values.shape[1:])} numbers a sample, but the pictures "
+                f"are {shape_text(size)}. Give it a number for each pixel."
+            )
+        return
+    if values.ndim != 3 or values.shape[2] != 5:
+        raise DataError(
+            f"{source}: the target {name} has the shape {values.shape}; boxes are (samples, boxes, 5): a label and "
+            "x1, y1, x2, y2 in pixels. Save it like that."
+        )
+    label, left, top, right, bottom = (values[..., column] for column in range(5))
+    real = label != 0
+    wrong = real & ((left >= right) | (top >= bottom) | (left < 0) | (top < 0) | (right > size[1]) | (bottom > size[0]))
+    wrong |= (label < 0) | (label != np.floor(label))
+    if dataset.labels_of(name):
+        wrong |= label >= len(dataset.labels_of(name))
+    if wrong.any():
+        sample, row = (int(place[0]) for place in np.nonzero(wrong))
+        numbers = " ".join(f"{number:g}" for number in values[sample, row])
+        raise DataError(
+            f"{source}, {dataset.place(sample)}, target {name}, box {row + 1}: {numbers} is no label with x1 < x2 and "
+            f"y1 < y2 within {shape_text(size)} pixels. Correct it, or fill it with zeros."
+        )
 
 
 def _check_test(dataset: Dataset, test: Dataset, source: str) -> None:
@@ -106,11 +140,14 @@ class Fit:
     notes: tuple[str, ...]
 
 
-def fit_to(dataset: Dataset, inputs: Mapping[str, Shape], outputs: Mapping[str, int | Shape]) -> Fit:
+def fit_to(
+    dataset: Dataset, inputs: Mapping[str, Shape], outputs: Mapping[str, int | Shape], free: Collection[str] = ()
+) -> Fit:
     """Check that samples have the shapes a network expects, and say how they are assigned.
 
     Shapes are (d, M, N) or (M,). A dataset's and a network's only input belong together whatever their names, and so
-    do the only target and the only output; several are matched by name.
+    do the only target and the only output; several are matched by name. Outputs that are `free` have losses that look
+    at their shapes themselves.
     """
     input_pairs = _pairs(dataset, "input", list(inputs), list(dataset.inputs))
     output_pairs = _pairs(dataset, "output", list(outputs), list(dataset.targets))
@@ -124,7 +161,8 @@ def fit_to(dataset: Dataset, inputs: Mapping[str, Shape], outputs: Mapping[str, 
     for network_name, data_name in output_pairs.items():
         expected = outputs[network_name]
         shape = (expected,) if isinstance(expected, int) else tuple(expected)
-        _fit_output(dataset, data_name, network_name, shape)
+        if network_name not in free:
+            _fit_output(dataset, data_name, network_name, shape)
     return Fit(input_pairs, output_pairs, tuple(flattened), tuple(notes))
 
 
@@ -174,6 +212,8 @@ def _input_advice(shape: Shape, expected: Shape) -> str:
 def _fit_output(dataset: Dataset, data_name: str, network_name: str, expected: Shape) -> None:
     """Check one output against its target."""
     classes = dataset.classes_of(data_name)
+    if dataset.layouts.get(data_name) in ("boxes", "instances"):
+        return
     size = math.prod(expected)
     places = math.prod(dataset.targets[data_name].shape[1:])
     if classes and places > 1:

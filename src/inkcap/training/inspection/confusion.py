@@ -126,7 +126,7 @@ def classes_of(looking: Looking, output: CapsuleFacts) -> tuple[str, ...]:
     """Name the classes among which an output chooses one; none where it gives numbers, or several bits."""
     kind = looking.opened.targets[output.name]
     named = looking.opened.classes.get(output.name, ())
-    if kind == "numbers" or (kind == "bits" and output.size != 1):
+    if kind not in ("classes", "bits") or (kind == "bits" and output.size != 1):
         return ()
     count = 2 if kind == "bits" else output.classes
     return named if len(named) == count else tuple(str(number) for number in range(count))

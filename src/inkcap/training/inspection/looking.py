@@ -111,7 +111,7 @@ class Looking:
 
     @cached_property
     def _dataset(self) -> Dataset:
-        return load_for(self.recipe.data, self.facts, self.opened.workspace)[0]
+        return load_for(self.recipe.data, self.facts, self.opened.workspace, losses=self.recipe.losses)[0]
 
     @cached_property
     def _parts(self) -> dict[str, Dataset]:
@@ -152,7 +152,7 @@ class Looking:
         count = min(self.recipe.batch, len(training), max(1, _MOST_BYTES // max(each, 1)))
         augmentation = Augmentation.parse(self.recipe.data.augment)
         first = training.subset(range(count))
-        fit = fitted(training, self.facts)
+        fit = fitted(training, self.facts, self.recipe)
         here, preparation = torch.device("cpu"), self.opened.preparation
         made = make_batches(first, self.facts, fit, preparation, self.recipe, here, augmentation or None)
         return next(made.in_order())
