@@ -82,8 +82,8 @@ def rcnn_fpn(
     heads = [f"rpn-{number}" for number in range(PYRAMID + 1)]
     chosen = {"count": proposals, "overlap": 0.7, "smallest": 0.001, "picture": input[:2], "probabilities": not trained}
     for id in ("proposals", "rpn")[: 1 + trained]:
-        sides = ([(head, output) for head in heads] for output in ("box", "cls"))
-        _select(drawing, id, *sides, variances="1 1 1 1", **chosen, **_anchors(input[0], usual))
+        offsets, scores = ([(head, output) for head in heads] for output in ("box", "cls"))
+        _select(drawing, id, offsets, scores, variances="1 1 1 1", **chosen, **_anchors(input[0], usual))
     aligned = {"strides": "4 8 16 32", "bins": 7, "usual": usual}
     _look(drawing, "roi_align7", levels, "proposals", **aligned)
     _name(drawing, "roi_align7", classes, dense, trained, ("cls_score", "bbox_pred"))
