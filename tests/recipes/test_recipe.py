@@ -214,9 +214,10 @@ def test_every_measure_is_named_shown_and_compared_by_one_table() -> None:
     assert value_text("val_accuracy", 0.5) == "validation accuracy 50.00 %"
     assert value_text("val_mean_iou.m", 0.25, ".4g") == "validation mean IoU.m 25.00 %"
     assert value_text("mae", 0.25, ".4g") == "mae 0.25"
+    assert value_text("val_reward", 0.25) == "validation reward 0.2500"
     assert value_text("val_loss", 1.0) == "validation loss 1.0000"
     assert [name for name in ("loss", "rate", *MEASURES) if more_is_better(f"val_{name}")] == [
-        "accuracy", "mean_iou", "map", "recall", "retrieval",
+        "accuracy", "mean_iou", "map", "recall", "retrieval", "solved", "reward",
     ]  # fmt: skip
     assert best_of(["mae", "map", "loss"]) == "map"
     assert best_of(["loss"]) == ""

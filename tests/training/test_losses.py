@@ -74,7 +74,8 @@ def test_logits_come_from_the_total_input_and_never_twice() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("kind", LOSSES)
+# Boxes, cells, masks and neighbours have targets of their own kinds, and tests of their own.
+@pytest.mark.parametrize("kind", [kind for kind in LOSSES if kind not in ("boxes", "yolo", "masks", "triplet")])
 def test_large_inputs_stay_finite(kind: str, dtype: str) -> None:
     output = CapsuleFacts("h", "identical", (2,), dtype)
     loss = loss_function(LossSpec("h", kind), output)
