@@ -41,7 +41,7 @@ def look(question: dict[str, Any]) -> dict[str, Any]:
         told["problem"] = _short(str(error), workspace)
         separator = {"semicolon": ";", "tab": "\t"}.get(question["options"].get("separator", ""), ",")
         samples = head_of_table(workspace / name, rows, separator) if form == "csv" else samples
-    pictures = [{"caption": caption, "png": png} for caption, png in samples.pictures]
+    pictures = [{"caption": caption, "png": png, "marks": marks} for caption, png, marks in samples.pictures]
     return told | {"columns": samples.columns, "rows": samples.rows, "pictures": pictures}
 
 
