@@ -117,8 +117,10 @@ def sample_drawing(symbol: Symbol, case: Sample) -> Drawing:
         drawing.add("y", _face("identical" if symbol.is_data else symbol.id, rank), **case.attributes)
         drawing.connect("x", "y", "transfer")
         for port, shape in case.ports.items():
-            drawing.add(port, _face("data", rank_of(shape)), **_stated(shape))
-            drawing.connect(port, "y", "transfer", port=port)
+            # What a further connection brings to a port that keeps them apart is called ``scores.1``.
+            name = port.replace(".", "-")
+            drawing.add(name, _face("data", rank_of(shape)), **_stated(shape))
+            drawing.connect(name, "y", "transfer", port=port.partition(".")[0])
         return drawing
     front = case.front or case.attributes.get("shape")
     joined = [b for a, b in symbol.ranks if a == rank]

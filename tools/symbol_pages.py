@@ -181,16 +181,23 @@ def _ports_text(symbol: CapsuleSymbol, rank: int) -> str:
     return table(("port", "", f"total input at rank {rank}", "meaning"), rows)
 
 
+def _named(symbol: CapsuleSymbol, rank: int, *, everything: bool) -> dict[str, Any]:
+    """Give attributes letters; lists of numbers, which have none, are those of the first sample."""
+    stated = symbol.samples[0].attributes if symbol.samples else {}
+    listed = {a.name: stated.get(a.name, a.default) for a in symbol.own_attributes if a.reads}
+    return named_attributes(symbol.attributes(rank), everything=everything) | listed
+
+
 def _capsule_page(symbol: CapsuleSymbol) -> str:
     faces = ", ".join(f"![](../{glyph_name(symbol, rank)}) {symbol.title_of(rank)}" for rank in symbol.ranks)
     top = max(rank for rank in symbol.ranks if rank < 3)
     rows = []
     for rank in symbol.ranks:
-        attributes = named_attributes(symbol.attributes(rank), everything=False)
+        attributes = _named(symbol, rank, everything=False)
         _, y = trace_capsule(symbol, attributes, _general_ports(symbol, rank), "float32")
         rows.append((rank, RANKS[rank], sizes_text(general_shape(rank)), sizes_text(y.shape)))
     middle = ["## Structures\n", table(("rank", "", "total input", "output"), rows)]
-    everything = named_attributes(symbol.attributes(top), everything=True)
+    everything = _named(symbol, top, everything=True)
     _, general = trace_capsule(symbol, everything, _general_ports(symbol, top), "float32")
     if sizes_text(general.shape) != next(row[3] for row in rows if row[0] == top):
         middle.append(f"With every attribute stated: {sizes_text(general.shape)}.\n")

@@ -42,6 +42,11 @@ WITHOUT = {
     "emcaps_A64_B8_C16_D16": "2D-primary capsules",
     "emcaps-digits": "2D-primary capsules",
     "alphago2016_policy_k192": "position softmax",
+    "ssd_narrow": "2D-selection",
+    "faster_rcnn_narrow": "2D-selection",
+    "faster_rcnn_vgg16_caffe": "2D-selection",
+    "faster_rcnn_r50_fpn_tv": "2D-selection",
+    "mask_rcnn_r50_fpn_tv": "2D-selection",
 }
 """The networks that have something for which Keras has no layer, and what it is."""
 QUICK = {"mlp_fig1_5-7-7-7-4", "figure-16", "lenet_caffe", "vgg11_bn", "googlenet_tv_main", "squeezenet1_0", "resnet18"}
@@ -84,6 +89,7 @@ SMALL = {
     "sum of windows": around("2D-downsampling", window=2, kind="sum"),
     "mean of windows": around("2D-downsampling", window=2, kind="average"),
     "batch norm": around("2D-batch-norm"),
+    "frozen norm": around("2D-frozen-norm"),
     "layer norm": around("2D-layer-norm"),
     "group norm": around("2D-group-norm", groups=2),
     "instance norm": around("2D-instance-norm"),

@@ -26,6 +26,7 @@ OTHER_SYMBOLS = {
     "subsampling": "LeNet-5 alone has it, with its codes",
     "expression": "an expression is K18",
     "product": "a quotient of two values is K15",
+    **dict.fromkeys(("anchors", "region", "selection"), "boxes are chosen by loops and sorting, which are no symbols"),
     "hardwired": "fixed differences come in as selections and a sum; biases of every map come in as their sum",
 }
 """What is not among the capsules K1 to K11 and the connections W1 to W9, and why it does not come in as it went out."""
@@ -33,11 +34,14 @@ ROUTING = {
     "capsnet_sabour", "capsnet_sabour_tfcode", "capsnet-digits", "emcaps_A32_B32_C32_D32", "emcaps_A64_B8_C16_D16",
     "emcaps-digits",
 }  # fmt: skip
+CHOOSING = {
+    "faster_rcnn_vgg16_caffe", "faster_rcnn_r50_fpn_tv", "mask_rcnn_r50_fpn_tv", "faster_rcnn_narrow", "ssd_narrow",
+}  # fmt: skip
 OTHERWISE = {"mp_neuron", "mlp-figure-22", "figure-25", "3dcnn_ji"}
 """They come in as other symbols that compute the same."""
 IN_PART = {"neocognitron", "lenet5_1998"}
 """Of these a part comes in as opaque capsules."""
-PLAIN = [name for name in NETWORKS if name not in ROUTING | OTHERWISE | IN_PART]
+PLAIN = [name for name in NETWORKS if name not in ROUTING | CHOOSING | OTHERWISE | IN_PART]
 QUICK_TORCH = {"perceptron", "figure-26", "lenet_caffe", "vgg11_bn", "alexnet_caffe_groups", "resnet18"}
 QUICK_ONNX = {"perceptron", "figure-26", "lenet-digits"}
 REAL = ("lenet_fig21_32-64-1024", "alexnet_caffe_groups", "googlenet_tv_aux", "squeezenet1_0", "sppnet_zf5", "resnet18")
@@ -120,8 +124,11 @@ def test_the_others_are_opaque_in_part(name) -> None:
     assert {entry.rule for entry in check(imported.drawing).errors} == {"opaque-operator"}
 
 
-@pytest.mark.parametrize("name", _each({"capsnet-digits", "capsnet_sabour", "emcaps-digits"}, sorted(ROUTING)))
-def test_routing_goes_out_as_pytorch_and_computes_the_same(name) -> None:
+QUICK_OUT = {"capsnet-digits", "capsnet_sabour", "emcaps-digits", "ssd_narrow", "faster_rcnn_narrow"}
+
+
+@pytest.mark.parametrize("name", _each(QUICK_OUT, sorted(ROUTING | CHOOSING)))
+def test_routing_and_choices_go_out_as_pytorch_and_compute_the_same(name) -> None:
     file, module, ours = _going_out(draw_small(name))
     inputs = random_inputs(file.report.network, 1)
     with torch.no_grad():

@@ -34,7 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "width": 2,
         "channels": 4,
         "dense": 6,
-        "proposals": 40,
+        "proposals": 8,
         "detections": 4,
         "usual": 7,
     },

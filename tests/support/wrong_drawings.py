@@ -91,12 +91,6 @@ def not_whole() -> Drawing:
     return drawing
 
 
-def opaque_operator() -> Drawing:
-    drawing = draw("mlp")
-    drawing.then("o", "1D-opaque", "transfer", operator="TopK", shape=(2,))
-    return drawing
-
-
 def missing_attribute() -> Drawing:
     drawing = draw("lenet")
     drawing.change("a-b", kernel=None)

@@ -105,10 +105,12 @@ def _part_calls(layer: Layer, name: str, takes: Sizes) -> Calls:
         return (f"layers.Dropout({at['probability']!r})",)
     if part == "channel-dropout":
         return (f"layers.SpatialDropout{_axes(takes)}({at['probability']!r})",)
-    affine = None if at["affine"] else False
+    affine = None if at.get("affine", True) else False
     stated = f'{_stated(epsilon=at["epsilon"], center=affine, scale=affine)}, name="{name}"'
     if part == "batch-norm":
         return (f"layers.BatchNormalization(momentum={1 - at['momentum']:g}{stated})",)
+    if part == "frozen-norm":
+        return (f"layers.BatchNormalization(trainable=False{stated})",)
     if part == "layer-norm":
         axis = -1 if len(takes) == 1 else list(range(1, len(takes) + 1))
         return (f"layers.LayerNormalization(axis={axis}{stated})",)

@@ -18,7 +18,8 @@ from inkcap.exchange.bins import shares_of_bins
 from inkcap.exchange.proof import Proof, largest_difference, random_pair
 from inkcap.exchange.random_weights import as_tuple, random_inputs
 from inkcap.exchange.torch_file import TorchFile
-from inkcap.program import Identifiers
+from inkcap.network import Network
+from inkcap.program import Identifiers, lower_to_steps
 from inkcap.structures import InkcapError
 
 TOLERANCE = 1e-4
@@ -35,6 +36,10 @@ TIDYING = (
 """Rules of onnxscript that change no meaning; those that fuse layers are left out: a file says what is drawn."""
 OTHER_BATCHES = (1, 3)
 """Batches of a proof, neither of them the example's."""
+
+
+CHOOSING = frozenset({"select", "region_align", "region_max"})
+"""Operations whose places depend on numbers, for which torch writes no ONNX."""
 
 
 class OnnxError(InkcapError):
@@ -54,6 +59,7 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
         are = "is" if len(missing) == 1 else "are"
         raise OnnxError(f"{', '.join(missing)} {are} not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
     network = file.report.network
+    _refuse_choices(network)
     examples = random_inputs(network, 0, EXAMPLES)
     batch = torch.export.Dim("batch")
     identifiers = Identifiers()
@@ -80,6 +86,18 @@ def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
             f"{network.name} was not written: torch cannot turn it into ONNX ({first_line_of(error)}); "
             "'--to torch' takes any drawing"
         ) from None
+
+
+def _refuse_choices(network: Network) -> None:
+    """Refuse a network that chooses boxes or reads inside of them, by the names of the capsules that do."""
+    program = lower_to_steps(network)
+    found = {program.owners[s.target]: None for s in program.trace.steps if s.operation.name in CHOOSING}
+    if found:
+        told = " and ".join(f"the {network.capsules[id].title} capsule {id}" for id in found)
+        raise OnnxError(
+            f"{network.name} was not written: {told} {'reads' if len(found) == 1 else 'read'} at places that depend on "
+            "numbers, for which there is no ONNX; '--to torch' takes any drawing"
+        )
 
 
 def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) -> float:

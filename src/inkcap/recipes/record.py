@@ -39,7 +39,9 @@ class DataSpec:
     normalise_targets: bool = entry(False, "flag", "whether measured targets are scaled to mean 0 and deviation 1")
     resize: str = entry("", "text", "size that images are brought to, HEIGHTxWIDTH; empty = as they are")
     augment: str = entry("", "text", "changes drawn at random for each sample and epoch, such as shift=2,rotate=10")
-    feed: str = entry("", "text", "what feeds a capsule that the data lack: INPUT=TARGET or OUTPUT=INPUT, by commas")
+    feed: str = entry(
+        "", "text", "what feeds a capsule: INPUT=TARGET, OUTPUT=INPUT to give it again, OUTPUT=TARGET, by commas"
+    )
 
     def __post_init__(self) -> None:
         _check_declared(self, "data")

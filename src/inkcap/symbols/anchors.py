@@ -40,7 +40,10 @@ def anchors(u: Traced, given: Given, attributes: Attributes) -> Traced:
 
     Only the sizes of the map count, not its numbers.
     """
-    return anchors_of(u, listed(attributes["scales"]), attributes["stride"], attributes)
+    stated = attributes["stride"]
+    # The shape does not depend on a stride that is not known yet.
+    stride = float(stated) if isinstance(stated, int | float) else 1.0
+    return anchors_of(u, listed(attributes["scales"]), stride, attributes)
 
 
 def anchors_of(map: Traced, scales: tuple[float, ...], stride: float | None, attributes: Attributes) -> Traced:
@@ -146,7 +149,7 @@ ANCHORS = CapsuleSymbol(
     ),
     refusals=(
         Refusal({"scales": "8 16", "ratios": "1", "stride": 4, "paired": True}, (1, 2, 2), "structure-mismatch"),
-        Refusal({"scales": "8"}, (1, 2, 2), "missing-attribute"),
+        Refusal({"scales": "8", "rounding": "cell"}, (1, 2, 2), "missing-attribute"),
         Refusal({"stride": 8}, (1, 2, 2), "missing-attribute"),
         Refusal({"scales": "8", "stride": 4}, (1, 2, 2), "not-floating", dtype="int64"),
     ),

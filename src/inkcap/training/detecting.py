@@ -37,4 +37,6 @@ def cells_detections(grid: Grid, value: Tensor) -> Tensor:
     label = order % grid.classes + 1
     valid = (score > _LEAST) & (box[..., 2:] > box[..., :2]).all(-1)
     stays = valid & ~outdone(box, label, valid, _OVERLAP)
-    return torch.cat((label[..., None].to(box.dtype), score[..., None], box), -1) * stays[..., None]
+    found = torch.cat((label[..., None].to(box.dtype), score[..., None], box), -1) * stays[..., None]
+    first = stays.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices
+    return found.gather(1, first[..., None].expand(-1, -1, 6))

@@ -7,7 +7,7 @@ what every pixel belongs to; an item matches the instance whose box it shares mo
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -38,12 +38,12 @@ class MaskRows:
         return torch.cat([logits for logits, _ in found]), torch.cat([wanted for _, wanted in found])
 
     def _of_one(self, masks: Tensor, boxes: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
-        known: Tensor = codes.unique()  # pyright: ignore[reportUnknownMemberType]
+        known = cast(Tensor, codes.unique())  # pyright: ignore[reportUnknownMemberType]
         known = known[known % INSTANCES > 0]
         none = masks[:0, 0]
         if not len(known):
             return none, none
-        there = torch.stack([_box_of(codes == code) for code in known.tolist()]).to(boxes.dtype)
+        there = torch.stack([_box_of(codes == code) for code in known]).to(boxes.dtype)
         most, which = shared_areas(boxes, there).max(1)
         chosen = most >= self.positive
         if not bool(chosen.any()):
