@@ -73,6 +73,9 @@ def _misfit(dataset: Dataset, question: dict[str, Any]) -> str | None:
     """Say why the open drawing cannot learn these data, if it cannot."""
     if not question.get("inputs") or not question.get("outputs"):
         return None
+    if dataset.layouts and len(dataset.targets) > len(question["outputs"]):
+        # Of places that are told in several ways each output takes what suits it.
+        return None
     shapes = [{id: tuple(shape) for id, shape in question[part].items()} for part in ("inputs", "outputs")]
     try:
         fit_to(dataset, *shapes)

@@ -58,8 +58,12 @@ function OfOutput({ answer, titled }: { answer: OutputAnswer; titled: boolean })
       )}
       {(answer.truth !== null || answer.loss !== null) && (
         <p className="soft">
-          {answer.truth !== null && `${word.rightAnswer} ${answer.truth}`}
-          {answer.loss !== null && ` · ${word.lossOfAnswer} ${said(answer.loss)}`}
+          {[
+            answer.truth !== null && `${word.rightAnswer} ${answer.truth}`,
+            answer.loss !== null && `${word.lossOfAnswer} ${said(answer.loss)}`,
+          ]
+            .filter(Boolean)
+            .join(" · ")}
         </p>
       )}
     </div>

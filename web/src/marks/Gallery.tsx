@@ -61,8 +61,7 @@ export function Gallery() {
   const marks = found?.examples.flatMap((one) => [one.found, one.there]) ?? [];
   return (
     <section className={`gallery ${busy ? "busy" : ""}`} aria-label={word.galleryOf}>
-      <div className="mark-tools">
-        <MarkTools marks={marks} />
+      <MarkTools marks={marks}>
         <select
           className="part-choice"
           aria-label={word.orderOf}
@@ -72,7 +71,7 @@ export function Gallery() {
           <option value="all">{word.inOrder}</option>
           <option value="worst">{word.worstFirst}</option>
         </select>
-      </div>
+      </MarkTools>
       {why && <p className="soft">{why}</p>}
       {!found && !why && <p className="soft">{word.opening}</p>}
       {found && (

@@ -89,8 +89,10 @@ function Tags({ boxes, marks }: { boxes: readonly MarkedBox[]; marks: Marks }) {
   return (
     <>
       {boxes.map((box) => {
-        const { x, y } = shareOf(box, marks);
-        const place = { left: `${100 * Math.max(0, Math.min(x, 0.72))}%`, top: `${100 * y}%` };
+        const { x, y, w } = shareOf(box, marks);
+        // Names begin at the left edge of their boxes, or end at the right one where they would leave the picture.
+        const side = x > 0.45 ? { right: `${100 * Math.max(0, 1 - x - w)}%` } : { left: `${100 * Math.max(0, x)}%` };
+        const place = { ...side, top: `${100 * y}%` };
         return (
           <span
             key={`${box.label} ${box.corners.join(" ")}`}
@@ -162,7 +164,14 @@ export function ClassLegend({ marks }: { marks: readonly (Marks | null | undefin
 }
 
 /** What is laid over the pictures: what was found, what is there, and how sure it must be. */
-export function MarkTools({ marks }: { marks: readonly (Marks | null | undefined)[] }) {
+export function MarkTools({
+  marks,
+  children,
+}: {
+  marks: readonly (Marks | null | undefined)[];
+  /** What stands before the legend. */
+  children?: ReactNode;
+}) {
   const word = words(useStudio((s) => s.language));
   const shown = useShown();
   const scored = marks.some((one) => one?.boxes.some((box) => box.score !== null));
@@ -195,6 +204,7 @@ export function MarkTools({ marks }: { marks: readonly (Marks | null | undefined
           <output className="mono">{surely(shown.least)}</output>
         </label>
       )}
+      {children}
       <ClassLegend marks={marks} />
     </div>
   );

@@ -180,7 +180,9 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
 function CheckedFormula({ item, formula }: { item: string; formula: string }) {
   const id = useStudio((s) => s.id);
   const plain = (
-    <div className="formulas">
+    // A long formula is scrolled by the keys, too.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached
+    <div className="formulas" tabIndex={0}>
       <Formula tex={formula} />
     </div>
   );

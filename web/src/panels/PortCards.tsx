@@ -31,7 +31,9 @@ export function PortList({ capsule }: { capsule: Capsule }) {
               <dt>
                 <i className={`port-dot ${state}`} aria-hidden="true" />
                 <b>{port.name}</b>
-                <code>{structureText(port.name === MAIN_PORT ? checked?.total_input : checked?.ports?.[port.name])}</code>
+                <code>
+                  {structureText(port.name === MAIN_PORT ? checked?.total_input : checked?.ports?.[port.name])}
+                </code>
               </dt>
               <dd className="soft">{port.help}</dd>
               {!lines.length && (
