@@ -207,7 +207,7 @@ def _found(page: Page, zoo: str, samples: int, epochs: int) -> None:
     page.locator("#dock").get_by_text("Show on the network").click()
     page.wait_for_selector("#insight .legend-scale")
     page.keyboard.press("w")
-    page.wait_for_selector(".gallery [data-shown] .marked", timeout=120_000)
+    page.wait_for_selector(".found-gallery [data-shown] .marked", timeout=120_000)
 
 
 def _detector(page: Page) -> None:

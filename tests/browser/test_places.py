@@ -119,17 +119,17 @@ def test_a_detector_is_trained_and_its_boxes_are_seen_on_the_pictures(page):
     page.locator("#dock").get_by_text("Show on the network").click()
     page.wait_for_selector("#insight .legend-scale")
     page.keyboard.press("w")
-    page.wait_for_selector(".gallery [data-shown] .marked", timeout=120_000)
-    least = page.locator(".gallery .least input")
+    page.wait_for_selector(".found-gallery [data-shown] .marked", timeout=120_000)
+    least = page.locator(".found-gallery .least input")
     least.fill("0")
-    page.wait_for_selector(".gallery .marked:not([data-found='0'])")
-    assert page.locator(".gallery .box.found").count() > 0
-    assert page.locator(".gallery .box.there").count() > 0
-    assert "found:" in page.locator(".gallery .marked").first.get_attribute("aria-label")
-    page.locator(".gallery [data-marks=there]").uncheck()
-    expect(page.locator(".gallery .box.there")).to_have_count(0)
-    page.locator(".gallery [data-marks=there]").check()
-    page.locator(".gallery [data-shown]").first.click()
+    page.wait_for_selector(".found-gallery .marked:not([data-found='0'])")
+    assert page.locator(".found-gallery .box.found").count() > 0
+    assert page.locator(".found-gallery .box.there").count() > 0
+    assert "found:" in page.locator(".found-gallery .marked").first.get_attribute("aria-label")
+    page.locator(".found-gallery [data-marks=there]").uncheck()
+    expect(page.locator(".found-gallery .box.there")).to_have_count(0)
+    page.locator(".found-gallery [data-marks=there]").check()
+    page.locator(".found-gallery [data-shown]").first.click()
     page.keyboard.press("p")
     page.wait_for_selector(".fed .marked .box.found", timeout=60_000)
     assert page.locator(".play-answer .found-list li").count() == page.locator(".fed .box.found").count()

@@ -60,7 +60,7 @@ export function Gallery() {
   );
   const marks = found?.examples.flatMap((one) => [one.found, one.there]) ?? [];
   return (
-    <section className={`gallery ${busy ? "busy" : ""}`} aria-label={word.galleryOf}>
+    <section className={`found-gallery ${busy ? "busy" : ""}`} aria-label={word.galleryOf}>
       <MarkTools marks={marks}>
         <select
           className="part-choice"
@@ -75,12 +75,12 @@ export function Gallery() {
       {why && <p className="soft">{why}</p>}
       {!found && !why && <p className="soft">{word.opening}</p>}
       {found && (
-        <div className="gallery-pictures">
+        <div className="found-pictures">
           {found.examples.map((example) => (
             <Shown key={example.number} example={example} part={part} />
           ))}
           {found.count > count && count < MOST && (
-            <button type="button" className="button gallery-more" onClick={() => setCount(count + AT_ONCE)}>
+            <button type="button" className="button found-more" onClick={() => setCount(count + AT_ONCE)}>
               {word.moreExamples}
             </button>
           )}

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { create } from "zustand";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { css, inkOn } from "../insight/colour";
 import {
   channelsOf,
   classColour,
@@ -92,12 +93,13 @@ function Tags({ boxes, marks }: { boxes: readonly MarkedBox[]; marks: Marks }) {
         const { x, y, w } = shareOf(box, marks);
         // Names begin at the left edge of their boxes, or end at the right one where they would leave the picture.
         const side = x > 0.45 ? { right: `${100 * Math.max(0, 1 - x - w)}%` } : { left: `${100 * Math.max(0, x)}%` };
-        const place = { ...side, top: `${100 * y}%` };
+        const colour = classColour(box.label, theme);
+        const place = { ...side, top: `${100 * y}%`, background: colour, color: css(inkOn(channelsOf(colour))) };
         return (
           <span
             key={`${box.label} ${box.corners.join(" ")}`}
             className={`tag ${y > 0.13 ? "above" : ""}`}
-            style={{ ...place, background: classColour(box.label, theme) }}
+            style={place}
             aria-hidden="true"
           >
             {box.name} {surely(box.score)}
