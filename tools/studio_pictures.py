@@ -185,11 +185,45 @@ def _imported(page: Page) -> None:
     page.wait_for_selector(".chip.bad")
 
 
+def _found(page: Page, zoo: str, samples: int, epochs: int) -> None:
+    """Train a network on shapes as a person does, and show what it finds on pictures that it has not seen."""
+    open_zoo(page, zoo)
+    page.keyboard.press("r")
+    page.wait_for_selector("#data option[value=shapes]", state="attached")
+    page.select_option("#data", label="Own data …")
+    page.fill("dialog [name=path]", "shapes")
+    page.get_by_role("button", name="Look into it").click()
+    page.wait_for_selector("dialog .marked")
+    page.locator("dialog details summary").click()
+    page.fill("dialog [data-option=n]", str(samples))
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"dialog .data-outline:has-text('{samples}')", timeout=120_000)
+    page.locator("dialog footer .primary").click()
+    for name, value in (("epochs", epochs), ("batch", 16), ("rate", 0.003)):
+        page.fill(f"#dock [data-attribute={name}]", str(value))
+    page.keyboard.press("Tab")
+    page.click("#dock .recipe .primary:not([disabled])")
+    page.wait_for_selector("#dock [data-run-state=finished]", timeout=1_800_000)
+    page.locator("#dock").get_by_text("Show on the network").click()
+    page.wait_for_selector("#insight .legend-scale")
+    page.keyboard.press("w")
+    page.wait_for_selector(".found-gallery [data-shown] .marked", timeout=120_000)
+
+
+def _detector(page: Page) -> None:
+    _found(page, "ssd_narrow", 900, 20)
+
+
+def _masks(page: Page) -> None:
+    page.get_by_text("Dark mode").click()
+    _found(page, "unet_narrow", 600, 20)
+
+
 SCENES: dict[str, Callable[[Page], None]] = {
     scene.__name__[1:]: scene
     for scene in (
         *(_start, _lenet, _resnet, _neurons, _error, _dark, _training, _sweep, _overlay, _playground, _runs),
-        _imported,
+        *(_imported, _detector, _masks),
     )
 }
 

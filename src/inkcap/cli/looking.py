@@ -41,7 +41,7 @@ def look(question: dict[str, Any]) -> dict[str, Any]:
         told["problem"] = _short(str(error), workspace)
         separator = {"semicolon": ";", "tab": "\t"}.get(question["options"].get("separator", ""), ",")
         samples = head_of_table(workspace / name, rows, separator) if form == "csv" else samples
-    pictures = [{"caption": caption, "png": png} for caption, png in samples.pictures]
+    pictures = [{"caption": caption, "png": png, "marks": marks} for caption, png, marks in samples.pictures]
     return told | {"columns": samples.columns, "rows": samples.rows, "pictures": pictures}
 
 
@@ -72,6 +72,9 @@ def _check_size(name: str, workspace: Path) -> None:
 def _misfit(dataset: Dataset, question: dict[str, Any]) -> str | None:
     """Say why the open drawing cannot learn these data, if it cannot."""
     if not question.get("inputs") or not question.get("outputs"):
+        return None
+    if dataset.layouts and len(dataset.targets) > len(question["outputs"]):
+        # Of places that are told in several ways each output takes what suits it.
         return None
     shapes = [{id: tuple(shape) for id, shape in question[part].items()} for part in ("inputs", "outputs")]
     try:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from inkcap.studio.models import Asked, Told
+from inkcap.studio.models import Asked, Marks, Told
 
 Numbers = list[float | None]
 PartName = Literal["training", "validation", "test"]
@@ -124,6 +124,11 @@ class Example(Told):
     thumbnail: Picture | None
     """Pictures of 0 to 1."""
     text: str
+    there: Marks | None = None
+    """What is where, of runs that tell places."""
+    found: Marks | None = None
+    """What the run finds, where that was asked for, with its loss."""
+    loss: float | None = None
 
 
 class Examples(Told):
@@ -169,14 +174,17 @@ class ClassShare(Told):
 
 
 class OutputAnswer(Told):
-    """What one output answers: classes, best first, or numbers in the target's own scale."""
+    """What one output answers: classes, best first, numbers in the target's own scale, or what it finds where."""
 
     output: str
-    meaning: Literal["probabilities", "scores", "numbers"]
+    meaning: Literal["probabilities", "scores", "numbers", "detections"]
     classes: list[ClassShare] | None
     values: Numbers | None
     truth: str | None
     loss: float | None
+    found: Marks | None
+    there: Marks | None
+    """What the data say of the same."""
 
 
 class Activation(Told):
@@ -237,6 +245,8 @@ class Confusion(Told):
     counts: list[list[int]]
     accuracy: float | None
     samples: int
+    places: bool
+    """Whether the output tells what is where: boxes, or the class of every pixel."""
     worst: list[WorstExample]
 
 

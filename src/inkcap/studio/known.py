@@ -41,7 +41,7 @@ def known_picture(name: str, dark: bool) -> str:
 
 FIRST = (
     *("lenet-digits", "lenet_fig21_32-64-512", "alexnet_torchvision", "resnet18"),
-    *("googlenet_tv_main", "capsnet-digits", "densenet121", "mlp-figure-22"),
+    *("ssd_narrow", "unet_narrow", "googlenet_tv_main", "capsnet-digits", "densenet121", "mlp-figure-22"),
 )
 """What most people look for comes first; the rest follows in the order of the zoo, as the paper tells it."""
 

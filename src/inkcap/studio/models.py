@@ -290,11 +290,31 @@ class DataPart(Told):
     highest: float
 
 
+class MarkedBox(Told):
+    """A box on a picture: label, its name, how sure it is where it was found, and x1, y1, x2, y2 in pixels."""
+
+    label: int
+    name: str
+    score: float | None
+    corners: tuple[float, float, float, float]
+
+
+class Marks(Told):
+    """What is where on a picture of so many pixels: boxes, and the class of every pixel, or of blocks of them."""
+
+    height: int
+    width: int
+    classes: list[str]
+    boxes: list[MarkedBox]
+    pixels: list[list[int]] | None
+
+
 class DataPicture(Told):
-    """A sample as a picture: what it shows, and a PNG in base64."""
+    """A sample as a picture: what it shows, a PNG in base64, and what is where on it, if that is told."""
 
     caption: str
     png: str
+    marks: Marks | None = None
 
 
 class DataOption(Told):

@@ -11,7 +11,7 @@ from typing import Any
 from inkcap.drawing import Capsule, Connection, output_ends
 from inkcap.network import CheckedCapsule, CheckedConnection, Report, WeightRecord
 from inkcap.structures import Structure, show_shape
-from inkcap.symbols import jsonable
+from inkcap.symbols import CapsuleSymbol, jsonable
 
 Items = dict[str, dict[str, dict[str, Any]]]
 """By kind (capsules, connections, uses) and id what is told of each."""
@@ -149,10 +149,12 @@ def _differ(old: dict[str, Any] | None, new: dict[str, Any]) -> bool:
     return old is not new and old != new
 
 
-def _told(structure: Structure | None) -> dict[str, Any] | None:
+def _told(structure: Structure | None, symbol: CapsuleSymbol | None = None) -> dict[str, Any] | None:
     if structure is None:
         return None
-    return {"shape": list(structure.shape), "dtype": structure.dtype, "text": show_shape(structure.shape)}
+    told = {"shape": list(structure.shape), "dtype": structure.dtype, "text": show_shape(structure.shape)}
+    listed = symbol.list_text(structure.shape) if symbol else ""
+    return {**told, "listed": listed} if listed else told
 
 
 def _inferred(attributes: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +176,7 @@ def _capsule(capsule: CheckedCapsule, record: Capsule, connections: dict[str, di
     told: dict[str, Any] = {
         "title": capsule.title,
         "total_input": _told(capsule.total_input),
-        "output": _told(capsule.output),
+        "output": _told(capsule.output, capsule.record),
         "bias": list(capsule.bias.structure.shape) if capsule.bias else None,
         "parameter_count": _count(capsule.stored),
         "multiply_adds": capsule.multiply_adds

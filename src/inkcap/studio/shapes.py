@@ -47,11 +47,12 @@ class Glyph(TypedDict):
 
 
 class Port(TypedDict):
-    """An input of a capsule, with its rank by that of the capsule."""
+    """An input of a capsule, with its rank by that of the capsule; nothing need enter an open one."""
 
     name: str
     kind: Literal["sums", "gathers", "keeps", "single"]
     help: str
+    open: bool
     ranks: dict[str, int]
 
 
@@ -131,11 +132,12 @@ class Catalogue(TypedDict):
 
 
 class Structure(TypedDict):
-    """The structure of a value, and as people read it."""
+    """The structure of a value, as people read it, and what it lists where it is a list: ``list of 100 boxes``."""
 
     shape: list[Size]
     dtype: str
     text: NotRequired[str]
+    listed: NotRequired[str]
 
 
 class CheckedCapsule(TypedDict):

@@ -126,6 +126,7 @@ ANCHORS = CapsuleSymbol(
     id="anchors",
     title="anchors",
     family="ports",
+    items="anchors",
     ranks=(2,),
     glyph=Glyph("M-.3 -.16H.3V.16H-.3ZM-.16 -.3H.16V.3H-.16ZM-.03 0H.03", INK, WASH),
     formula="Y = s·(j, i, j, i) + boxes, for every place i, j of U",

@@ -50,6 +50,7 @@ def describe(symbol: Symbol) -> dict[str, Any]:
                 "name": port.name,
                 "help": port.help,
                 "kind": port.kind,
+                "open": port.open,
                 "ranks": {str(rank): port.rank(rank) for rank in symbol.ranks},
             }
             for port in symbol.ports

@@ -45,6 +45,7 @@ REGION = CapsuleSymbol(
     id="region",
     title="region",
     family="ports",
+    items="maps",
     ranks=(2,),
     glyph=Glyph("M-.34 -.34H.34V.34H-.34ZM-.14 -.18H.22V.18H-.14ZM.04 -.18V.18M-.14 0H.22", INK, WASH),
     formula="Y_{c,k,i,j} = mean or maximum of U_c in bin i, j of box k",

@@ -168,6 +168,7 @@ SELECTION = CapsuleSymbol(
     id="selection",
     title="selection",
     family="ports",
+    items="boxes",
     ranks=(2,),
     glyph=Glyph("M-.34 -.3H.06V.1H-.34ZM-.06 -.1V.3H.34V-.1ZM.04 .1L.12 .18L.26 .02", INK, WASH),
     formula="Y = label, score, box of the k best that overlap no better one by more than t",

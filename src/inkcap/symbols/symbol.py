@@ -108,6 +108,8 @@ class CapsuleSymbol:
     """Find what is wrong with a total input of this shape, beyond what the operations refuse."""
     titled: Callable[[Attributes], str] | None = None
     """The title by the attributes that are stated, where they name the function."""
+    items: str = ""
+    """What each row of its output is, or of a volume each slice, where it gives a list."""
 
     @property
     def tooltip(self) -> str:
@@ -157,6 +159,10 @@ class CapsuleSymbol:
     def apply(self, u: Traced, given: Given, attributes: Attributes) -> Traced:
         """Trace the whole function of the main port's total input and what is given by name."""
         return self.forward(self.candidates(u, given, attributes) if self.candidates else u, given, attributes)
+
+    def list_text(self, shape: Shape) -> str:
+        """Tell of an output of this shape what it lists, e.g. ``list of 100 boxes``; nothing where it is no list."""
+        return f"list of {shape[1]} {self.items}" if self.items and len(shape) > 2 else ""
 
     def output_rank(self, rank: int) -> int:
         """Give the rank of what a capsule of this rank gives."""

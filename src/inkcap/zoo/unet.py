@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inkcap.drawing import Drawing
-from inkcap.zoo.building import add_data
+from inkcap.zoo.building import add_data, convolve
 from inkcap.zoo.record import KnownNetwork, Reference, Sizes
 
 DEPTH = 4
@@ -70,7 +70,33 @@ def again() -> Drawing:
     return body
 
 
+def unet_narrow(*, classes: int = 4, input: Sizes = (64, 64, 3), width: int = 12, depth: int = 3) -> Drawing:
+    """U-Net for small pictures, drawn to be trained: few kernels, each with batch norm, and no border is lost."""
+    drawing = Drawing("narrow U-Net")
+    back = add_data(drawing, "data", input)
+    kept: list[str] = []
+    for level in range(depth + 1):
+        if level:
+            back = drawing.then(f"pool{level}", "2D-downsampling", window=2)
+        back = convolve(drawing, f"down{level}", "2D-relu", back, 3, {}, kernels=width * 2**level)
+        kept.append(back)
+    for level in reversed(range(depth)):
+        drawing.add(f"wide{level}", "2D-identical")
+        drawing.connect(*(back, f"wide{level}", "transposed-convolution"), kernels=width * 2**level, kernel=2, stride=2)
+        drawing.add(f"both{level}", "2D-identical")
+        for id in (kept[level], f"wide{level}"):
+            drawing.connect(id, f"both{level}", "inject")
+        back = convolve(drawing, f"up{level}", "2D-relu", f"both{level}", 3, {}, kernels=width * 2**level)
+    convolve(drawing, "pixels", "2D-softmax", back, 1, kernels=classes)
+    return drawing
+
+
 RONNEBERGER = Reference(
     "Ronneberger, Fischer and Brox", 2015, "U-Net: Convolutional Networks for Biomedical Image Segmentation"
 )
-NETWORKS = (KnownNetwork("unet", "U-Net, the class of every pixel", RONNEBERGER, unet, (572, 572, 1), 2),)
+NETWORKS = (
+    KnownNetwork("unet", "U-Net, the class of every pixel", RONNEBERGER, unet, (572, 572, 1), 2),
+    KnownNetwork(
+        "unet_narrow", "narrow U-Net for small pictures, drawn to be trained", RONNEBERGER, unet_narrow, (64, 64, 3), 4
+    ),
+)

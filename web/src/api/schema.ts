@@ -957,7 +957,9 @@ export interface paths {
         };
         /**
          * Show Examples
-         * @description Give some samples of a run's data, or of those alone that it is wrong about.
+         * @description Give some samples of a run's data, of those alone that it is wrong about, or the worst first.
+         *
+         *     With ``found``, of a run that tells places, what it finds on each of them.
          */
         get: operations["show_examples_api_runs__id__examples_get"];
         put?: never;
@@ -1747,6 +1749,8 @@ export interface components {
              * @enum {string}
              */
             part: "training" | "validation" | "test";
+            /** Places */
+            places: boolean;
             /** Samples */
             samples: number;
             /** Worst */
@@ -1863,11 +1867,12 @@ export interface components {
         };
         /**
          * DataPicture
-         * @description A sample as a picture: what it shows, and a PNG in base64.
+         * @description A sample as a picture: what it shows, a PNG in base64, and what is where on it, if that is told.
          */
         DataPicture: {
             /** Caption */
             caption: string;
+            marks?: components["schemas"]["Marks"] | null;
             /** Png */
             png: string;
         };
@@ -2127,12 +2132,16 @@ export interface components {
          * @description One sample of a run's data.
          */
         Example: {
+            found?: components["schemas"]["Marks"] | null;
             /** Label */
             label: string | null;
+            /** Loss */
+            loss?: number | null;
             /** Number */
             number: number;
             /** Text */
             text: string;
+            there?: components["schemas"]["Marks"] | null;
             thumbnail: components["schemas"]["Picture"] | null;
         };
         /**
@@ -2506,6 +2515,41 @@ export interface components {
             svg: string;
         };
         /**
+         * MarkedBox
+         * @description A box on a picture: label, its name, how sure it is where it was found, and x1, y1, x2, y2 in pixels.
+         */
+        MarkedBox: {
+            /** Corners */
+            corners: [
+                number,
+                number,
+                number,
+                number
+            ];
+            /** Label */
+            label: number;
+            /** Name */
+            name: string;
+            /** Score */
+            score: number | null;
+        };
+        /**
+         * Marks
+         * @description What is where on a picture of so many pixels: boxes, and the class of every pixel, or of blocks of them.
+         */
+        Marks: {
+            /** Boxes */
+            boxes: components["schemas"]["MarkedBox"][];
+            /** Classes */
+            classes: string[];
+            /** Height */
+            height: number;
+            /** Pixels */
+            pixels: number[][] | null;
+            /** Width */
+            width: number;
+        };
+        /**
          * Mathematics
          * @description The formulae of a capsule or a connection, for KaTeX; empty where there is none.
          */
@@ -2711,20 +2755,22 @@ export interface components {
         };
         /**
          * OutputAnswer
-         * @description What one output answers: classes, best first, or numbers in the target's own scale.
+         * @description What one output answers: classes, best first, numbers in the target's own scale, or what it finds where.
          */
         OutputAnswer: {
             /** Classes */
             classes: components["schemas"]["ClassShare"][] | null;
+            found: components["schemas"]["Marks"] | null;
             /** Loss */
             loss: number | null;
             /**
              * Meaning
              * @enum {string}
              */
-            meaning: "probabilities" | "scores" | "numbers";
+            meaning: "probabilities" | "scores" | "numbers" | "detections";
             /** Output */
             output: string;
+            there: components["schemas"]["Marks"] | null;
             /** Truth */
             truth: string | null;
             /** Values */
@@ -2862,7 +2908,7 @@ export interface components {
         };
         /**
          * Port
-         * @description An input of a capsule, with its rank by that of the capsule.
+         * @description An input of a capsule, with its rank by that of the capsule; nothing need enter an open one.
          */
         Port: {
             /** Help */
@@ -2874,6 +2920,8 @@ export interface components {
             kind: "sums" | "gathers" | "keeps" | "single";
             /** Name */
             name: string;
+            /** Open */
+            open: boolean;
             /** Ranks */
             ranks: {
                 [key: string]: number;
@@ -3529,11 +3577,13 @@ export interface components {
         };
         /**
          * Structure
-         * @description The structure of a value, and as people read it.
+         * @description The structure of a value, as people read it, and what it lists where it is a list: ``list of 100 boxes``.
          */
         Structure: {
             /** Dtype */
             dtype: string;
+            /** Listed */
+            listed?: string;
             /** Shape */
             shape: (number | string)[];
             /** Text */
@@ -5572,6 +5622,7 @@ export interface operations {
                 count?: number;
                 only?: string;
                 epoch?: number | null;
+                found?: boolean;
             };
             header?: never;
             path: {

@@ -99,11 +99,15 @@ export function addNote(at: Point | null): void {
   setTimeout(() => document.querySelector<HTMLTextAreaElement>("#inspector textarea")?.select(), 40);
 }
 
-export function connect(back: string, front: string, symbol?: string): void {
+export function connect(
+  back: string,
+  front: string,
+  how: { symbol?: string | undefined; port?: string | undefined } = {},
+): void {
   const { catalogue, scene } = state();
   const target = vertexOf(scene, front);
   if (!catalogue || !target || back === front) return;
-  const record = newConnection(catalogue, scene, back, target, { symbol });
+  const record = newConnection(catalogue, scene, back, target, how);
   perform({ label: `connect ${back} to ${front}`, patches: [putConnection(record)] });
   select([record.id]);
 }

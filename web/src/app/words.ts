@@ -2,6 +2,7 @@
 
 import { exchangeChinese, exchangeEnglish } from "../exchange/words";
 import { insightChinese, insightEnglish } from "../insight/words";
+import { marksChinese, marksEnglish } from "../marks/words";
 import { runsChinese, runsEnglish } from "../runs/words";
 import { sweepsChinese, sweepsEnglish } from "../sweeps/words";
 import { theoryChinese, theoryEnglish } from "../theory/words";
@@ -11,6 +12,7 @@ const english = {
   ...runsEnglish,
   ...exchangeEnglish,
   ...insightEnglish,
+  ...marksEnglish,
   ...sweepsEnglish,
   newDrawing: "New drawing",
   newDrawingHint: "An empty sheet of paper",
@@ -181,6 +183,7 @@ const chinese: Record<Word, string> = {
   ...runsChinese,
   ...exchangeChinese,
   ...insightChinese,
+  ...marksChinese,
   ...sweepsChinese,
   newDrawing: "新建绘图",
   newDrawingHint: "一张空白的纸",

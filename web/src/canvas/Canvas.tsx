@@ -228,7 +228,7 @@ export function Canvas() {
         onNodeMouseLeave={() => overThing(null)}
         onEdgeMouseEnter={(_, edge) => overThing(edge.id)}
         onEdgeMouseLeave={() => overThing(null)}
-        onConnect={({ source, target }) => connect(source, target)}
+        onConnect={({ source, target, targetHandle }) => connect(source, target, { port: targetHandle ?? undefined })}
         onConnectStart={() => setConnecting(true)}
         onConnectEnd={onConnectEnd}
         onPaneClick={onPaneClick}

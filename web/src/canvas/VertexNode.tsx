@@ -12,6 +12,7 @@ import { capsuleAt, findingsAt, outputAt } from "../model/within";
 
 import { VertexMark } from "../theory/Overlay";
 import { FlawMark } from "./FlawMark";
+import { Ports } from "./Ports";
 
 /** The places where lines start and end: the right edge gives, all of the front sheet takes. */
 export function Ends({ form }: { form: Form }) {
@@ -39,11 +40,14 @@ export function Captions({
   name,
   title,
   structure,
+  listed = "",
   top,
 }: {
   name: string;
   title: string;
   structure: string;
+  /** What the structure lists, where it is a list. */
+  listed?: string;
   top: number;
 }) {
   return (
@@ -51,6 +55,7 @@ export function Captions({
       <b>{name}</b>
       <span>{title}</span>
       <code>{structure}</code>
+      {listed && <span>{listed}</span>}
     </div>
   );
 }
@@ -73,6 +78,7 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
   const catalogue = useStudio((s) => s.catalogue);
   const capsule = useStudio((s) => s.scene.capsule.get(id));
   const output = useStudio((s) => structureText(outputAt(s, id)));
+  const listed = useStudio((s) => outputAt(s, id)?.listed ?? "");
   const named = useStudio((s) => capsuleAt(s, id)?.title);
   const theme = useStudio((s) => s.theme);
   const findings = useStudio((s) => findingsAt(s, id));
@@ -96,9 +102,11 @@ export const CapsuleNode = memo(function CapsuleNode({ id }: NodeProps) {
         name={capsule.label || id}
         title={capsule.rank ? capsuleTitle(catalogue, capsule, named) : ""}
         structure={capsule.rank ? output || "?" : ""}
+        listed={listed}
         top={extent(form).height + 9}
       />
       <Ends form={form} />
+      <Ports id={id} form={form} />
       <VertexMark id={id} />
       <VertexInsight id={id} below={extent(form).height + (capsule.rank ? 57 : 27)} />
     </>
@@ -130,6 +138,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
       <FlawMark findings={findings} below={form.halfHeight * 2 + 76} />
       <Captions name={use.label || id} title={use.group} structure={output || "?"} top={form.halfHeight * 2 + 9} />
       <Ends form={form} />
+      <Ports id={id} form={form} />
       <VertexMark id={id} />
       <VertexInsight id={id} below={form.halfHeight * 2 + 57} />
     </>

@@ -5,8 +5,9 @@ import { useStudio } from "../app/store";
 import { Sign } from "../glyphs/Glyphs";
 import { useInsight } from "../insight/mode";
 import { usePaint, WireInsight } from "../insight/Overlay";
-import { connectionSymbol, proposals } from "../model/compose";
+import { connectionSymbol, freePort, MAIN_PORT, proposals } from "../model/compose";
 import { vertexOf } from "../model/drawing";
+import { placeOf } from "../model/ports";
 import { findingsAt } from "../model/within";
 
 import { useMark, WireMark } from "../theory/Overlay";
@@ -82,6 +83,7 @@ export const Wire = memo(function Wire(props: EdgeProps) {
     return a && b && s.places.size < 400 ? liftOver(a, b, s.places.values()) : 0;
   });
   const parallel = useRank(id, source, target);
+  const place = useStudio((s) => (s.catalogue && connection ? placeOf(s.catalogue, s.scene, connection) : null));
   const fine = useFine(source, target);
   const mark = useMark(id);
   const paint = usePaint(id);
@@ -106,6 +108,11 @@ export const Wire = memo(function Wire(props: EdgeProps) {
         <path className="reach" d={path} />
         {painted && <path className="wire-edge" d={path} style={{ strokeWidth: painted.strokeWidth + 1.2 }} />}
         <path className="wire" d={path} markerEnd={`url(#arrow${head})`} style={painted ?? undefined} />
+        {place !== null && !fine && (
+          <text className="wire-place" x={to[0] - 13} y={to[1] - 5}>
+            {place}
+          </text>
+        )}
         {symbol && (!fine || selected) && (
           <g transform={`translate(${middle[0]} ${middle[1]})`}>
             <circle className="badge" r="9.5" />
@@ -144,11 +151,12 @@ export const Wire = memo(function Wire(props: EdgeProps) {
 });
 
 /** The line while it is drawn: over a capsule it shows the connection that would be made. */
-export function DrawnLine({ fromX, fromY, toX, toY, fromNode, toNode }: ConnectionLineComponentProps) {
+export function DrawnLine({ fromX, fromY, toX, toY, fromNode, toNode, toHandle }: ConnectionLineComponentProps) {
   const catalogue = useStudio((s) => s.catalogue);
   const scene = useStudio((s) => s.scene);
   const front = toNode ? vertexOf(scene, toNode.id) : undefined;
-  const proposed = catalogue && front ? proposals(catalogue, scene, fromNode.id, front)[0] : undefined;
+  const port = catalogue && front ? (toHandle?.id ?? freePort(catalogue, scene, front)) : undefined;
+  const proposed = catalogue && front ? proposals(catalogue, scene, fromNode.id, front, port)[0] : undefined;
   const symbol = catalogue && proposed ? connectionSymbol(catalogue, proposed) : undefined;
   const { path, middle } = route([fromX - 5, fromY], [toX, toY], NO_BENDS, 0);
   return (
@@ -160,6 +168,7 @@ export function DrawnLine({ fromX, fromY, toX, toY, fromNode, toNode }: Connecti
           <Sign symbol={symbol} />
           <text className="wire-text" y={-16}>
             {symbol.title}
+            {port && port !== MAIN_PORT && ` → ${port}`}
           </text>
         </g>
       )}

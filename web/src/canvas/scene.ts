@@ -3,9 +3,10 @@
 import type { Edge, Node, Rect } from "@xyflow/react";
 import type { Catalogue, Connection, Point, Report } from "../api/types";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
-import { connectionSymbol } from "../model/compose";
+import { connectionSymbol, MAIN_PORT } from "../model/compose";
 import { type Drawing, isUse, type Vertex, vertices } from "../model/drawing";
 import { structureText } from "../model/findings";
+import { endOf } from "../model/ports";
 import { findingsAt, outputAt, type Sight } from "../model/within";
 import { capsuleTitle } from "./VertexNode";
 
@@ -79,12 +80,15 @@ export function nodesOf(
 /** What a screen reader says of a vertex. */
 function spoken(vertex: Vertex, enters: Connection[], catalogue: Catalogue | null, sight: Sight): string {
   const by = enters.map(
-    (c) => `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} from ${c.back}`,
+    (c) =>
+      `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} from ${c.back}${c.port ? ` at ${c.port}` : ""}`,
   );
   const title = isUse(vertex) ? `group ${vertex.group}` : capsuleTitle(catalogue, vertex);
   const output = outputAt(sight, vertex.id);
   const flaws = findingsAt(sight, vertex.id).map((one) => one.message);
-  return [vertex.label || vertex.id, title, structureText(output), ...by, ...flaws].filter(Boolean).join(", ");
+  return [vertex.label || vertex.id, title, structureText(output), output?.listed, ...by, ...flaws]
+    .filter(Boolean)
+    .join(", ");
 }
 
 export function edgesOf(
@@ -100,8 +104,9 @@ export function edgesOf(
     type: "wire",
     source: c.back,
     target: c.front,
+    ...(catalogue && endOf(catalogue, drawing, c) ? { targetHandle: c.port ?? MAIN_PORT } : {}),
     selected: selection.has(c.id),
     zIndex: selection.has(c.id) ? 1 : 0,
-    ariaLabel: `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} connection from ${c.back} to ${c.front}`,
+    ariaLabel: `${(catalogue && connectionSymbol(catalogue, c.symbol)?.title) ?? c.symbol} connection from ${c.back} to ${c.front}${c.port ? `, port ${c.port}` : ""}`,
   }));
 }

@@ -1,5 +1,8 @@
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { FoundList } from "../marks/Found";
+import { Marked, useShown } from "../marks/Marked";
+import { spokenMarks } from "../marks/marks";
 import type { OutputAnswer } from "./api";
 import { brief } from "./measures";
 import { useInsight } from "./mode";
@@ -29,6 +32,7 @@ function OfOutput({ answer, titled }: { answer: OutputAnswer; titled: boolean })
   return (
     <div className="answer" data-output={answer.output} data-best={answer.classes?.[0]?.name ?? ""}>
       {titled && <h4>{answer.output}</h4>}
+      {answer.found && <FoundList answer={answer} />}
       {order.length > 0 && (
         <ol className="class-bars">
           {order.map(({ name, share, length, best }) => (
@@ -54,8 +58,12 @@ function OfOutput({ answer, titled }: { answer: OutputAnswer; titled: boolean })
       )}
       {(answer.truth !== null || answer.loss !== null) && (
         <p className="soft">
-          {answer.truth !== null && `${word.rightAnswer} ${answer.truth}`}
-          {answer.loss !== null && ` · ${word.lossOfAnswer} ${said(answer.loss)}`}
+          {[
+            answer.truth !== null && `${word.rightAnswer} ${answer.truth}`,
+            answer.loss !== null && `${word.lossOfAnswer} ${said(answer.loss)}`,
+          ]
+            .filter(Boolean)
+            .join(" · ")}
         </p>
       )}
     </div>
@@ -83,10 +91,15 @@ export function Fed() {
   const word = words(useStudio((s) => s.language));
   const fed = useInsight((s) => s.answer?.fed);
   const text = useInsight((s) => s.answer?.text);
+  const placed = useInsight((s) => s.answer?.answers.find((one) => one.found));
   return (
-    <figure className="fed">
+    <figure className={`fed ${placed ? "with-marks" : ""}`}>
       <figcaption>{word.fedWith}</figcaption>
-      {fed ? (
+      {fed && placed ? (
+        <Marked found={placed.found} there={placed.there} label={word.fedWith}>
+          <Raster picture={fed} kind="grey" far={1} />
+        </Marked>
+      ) : fed ? (
         <Raster
           picture={fed}
           kind="grey"
@@ -107,12 +120,20 @@ export function AnswerLine() {
   const word = words(useStudio((s) => s.language));
   const answers = useInsight((s) => s.answer?.answers);
   const refused = useInsight((s) => s.refused);
+  const least = useShown((s) => s.least);
   if (refused) return <p className="bad">{refused}</p>;
   return (
     <p className="answer-line">
       {answers?.map((one) => {
         const best = one.classes?.[0];
         const right = one.truth === null || !best ? "" : one.truth === best.name ? "✓ " : "✗ ";
+        if (one.found)
+          return (
+            <span key={one.output}>
+              {word.answerOf}: <b>{spokenMarks(one.found, least, word.nothingFoundHere)}</b>
+              {one.there && ` · ${word.rightAnswer} ${spokenMarks(one.there, 0, word.nothingThere)}`}
+            </span>
+          );
         const told = best
           ? `${best.name} ${one.meaning === "probabilities" ? percent(best.share) : said(best.share)}`
           : (one.values ?? []).slice(0, 4).map(said).join(" · ");

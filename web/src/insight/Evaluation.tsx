@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { Gallery } from "../marks/Gallery";
 import { percent } from "../runs/listing";
 import { fill } from "../theory/words";
 import { type Confusion, insightApi } from "./api";
@@ -76,11 +77,13 @@ export function Evaluation() {
   const { found, why, busy } = useFetched("confusion", key, () =>
     insightApi.confusion(run ?? "", part, frame, MOST_WORST),
   );
+  // Boxes are not taken for one another class by class: their pictures tell more.
+  const boxes = found?.places && !found.classes.length;
   return (
-    <div className={`evaluation ${busy ? "busy" : ""}`} data-epoch={found?.epoch}>
+    <div className={`evaluation ${busy ? "busy" : ""} ${found?.places ? "with-places" : ""}`} data-epoch={found?.epoch}>
       <section aria-label={word.confusion}>
         <h3>
-          {word.confusion} <PartChoice />
+          {boxes ? word.examples : word.confusion} <PartChoice />
           {found?.accuracy != null && (
             <span className="accuracy">
               <b>{percent(found.accuracy)}</b> {word.accuracyOf} · {found.samples} {word.samples}
@@ -89,7 +92,9 @@ export function Evaluation() {
         </h3>
         {why && <p className="soft">{why}</p>}
         {!found && !why && <p className="soft">{word.opening}</p>}
-        {found && !found.classes.length && <p className="soft">{word.noClasses}</p>}
+        {found && !found.classes.length && (
+          <p className="soft">{found.places ? word.noBoxesToConfuse : word.noClasses}</p>
+        )}
         {found && found.classes.length > 0 && (
           <Heat
             rows={found.counts}
@@ -103,7 +108,7 @@ export function Evaluation() {
           />
         )}
       </section>
-      {found && <Worst found={found} cell={cell} onAll={() => setCell(null)} />}
+      {found && (found.places ? <Gallery /> : <Worst found={found} cell={cell} onAll={() => setCell(null)} />)}
     </div>
   );
 }

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "react";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { Marked } from "../marks/Marked";
+import { type Marks, spokenMarks } from "../marks/marks";
 import { type Example, insightApi, type Part } from "./api";
 import { useFetched } from "./fetching";
 import { ask, frameOf, isExample, useInsight } from "./mode";
@@ -30,21 +32,30 @@ export function PartChoice() {
 }
 
 /** One example, small: its picture, or its numbers. */
-export function Thumbnail({ example }: { example: Pick<Example, "thumbnail" | "text"> }) {
-  if (example.thumbnail) return <Raster picture={example.thumbnail} kind="grey" far={1} className="thumbnail" />;
+export function Thumbnail({ example }: { example: Pick<Example, "thumbnail" | "text"> & { there?: Marks | null } }) {
+  if (example.thumbnail) {
+    const picture = <Raster picture={example.thumbnail} kind="grey" far={1} className="thumbnail" />;
+    if (!example.there) return picture;
+    return (
+      <Marked there={example.there} label="" small>
+        {picture}
+      </Marked>
+    );
+  }
   return <code className="thumbnail text">{example.text}</code>;
 }
 
 function Choice({ example, part }: { example: Example; part: Part }) {
   const word = words(useStudio((s) => s.language));
   const chosen = useInsight((s) => isExample(s.subject, part, example.number));
+  const label = example.label ?? spokenMarks(example.there, 0, word.nothingThere);
   return (
     <button
       type="button"
       data-example={example.number}
       aria-pressed={chosen}
-      aria-label={`${word.example} ${example.number}${example.label ? `: ${example.label}` : ""}`}
-      title={`${example.label ?? ""} · ${example.text || `#${example.number}`}`}
+      aria-label={`${word.example} ${example.number}${label ? `: ${label}` : ""}`}
+      title={`${label} · ${example.text || `#${example.number}`}`}
       onClick={() => ask({ example: { part, number: example.number } })}
     >
       <Thumbnail example={example} />

@@ -39,6 +39,9 @@ export const insightApi = {
     request<Examples>(
       `${of(run)}/examples?part=${part}&first=${first}&count=${count}${wrong ? `&only=wrong${at(epoch)}` : ""}`,
     ),
+  /** Samples with what the run finds on their pictures. */
+  found: (run: string, part: Part, count: number, only: "all" | "worst", epoch: number | null) =>
+    request<Examples>(`${of(run)}/examples?part=${part}&count=${count}&only=${only}&found=true${at(epoch)}`),
   answer: (run: string, subject: Subject, epoch: number | null) =>
     request<Answer>(`${of(run)}/answer`, { epoch, ...subject }),
   confusion: (run: string, part: Part, epoch: number | null, worst: number) =>

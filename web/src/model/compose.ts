@@ -146,7 +146,8 @@ export function freePort(catalogue: Catalogue, drawing: Drawing, front: Vertex):
     return ports.find((port) => !entered(drawing, front.id, port)) ?? ports[0] ?? MAIN_PORT;
   }
   const ports = capsuleSymbol(catalogue, front.symbol)?.ports ?? [];
-  return ports.find((port) => !entered(drawing, front.id, port.name))?.name ?? ports[0]?.name ?? MAIN_PORT;
+  const free = ports.filter((port) => !entered(drawing, front.id, port.name));
+  return (free.find((port) => !port.open) ?? free[0] ?? ports[0])?.name ?? MAIN_PORT;
 }
 
 const entered = (drawing: Drawing, front: string, port: string) =>

@@ -20,6 +20,7 @@ import { Field } from "./Field";
 import { Formula } from "./Formula";
 import { facesOf } from "./faces";
 import { MathematicsCard } from "./MathematicsCard";
+import { PortChoice, PortList } from "./PortCards";
 
 /** The report and the path of what the canvas shows. */
 export function useSight(): Sight {
@@ -144,6 +145,7 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
           ) : null;
         })}
       </div>
+      <PortChoice connection={connection} />
       <AttributeFields
         declared={symbol.attributes}
         stated={connection.attributes}
@@ -178,7 +180,9 @@ export function ConnectionCard({ connection }: { connection: Connection }) {
 function CheckedFormula({ item, formula }: { item: string; formula: string }) {
   const id = useStudio((s) => s.id);
   const plain = (
-    <div className="formulas">
+    // A long formula is scrolled by the keys, too.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached
+    <div className="formulas" tabIndex={0}>
       <Formula tex={formula} />
     </div>
   );
@@ -271,6 +275,8 @@ export function CapsuleCard({ capsule }: { capsule: Capsule }) {
     [word.totalInput, dtyped(checked ? checked.total_input : outputAt(sight, capsule.id))],
     [word.output, dtyped(outputAt(sight, capsule.id))],
   ];
+  const listed = outputAt(sight, capsule.id)?.listed;
+  if (listed) rows.push(["", listed]);
   if (checked?.parameter_count !== undefined) rows.push([word.parameters, grouped(checked.parameter_count)]);
   return (
     <>
@@ -317,6 +323,7 @@ export function CapsuleCard({ capsule }: { capsule: Capsule }) {
         onChange={(name, value) => perform(changeAttribute(scene, capsule.id, name, value))}
       />
       <Worn capsule={capsule} />
+      <PortList capsule={capsule} />
       <h3>{word.structures}</h3>
       <Facts rows={rows} />
       <CheckedFormula item={capsule.id} formula={symbol.formula} />

@@ -8,12 +8,13 @@ import { useWeights } from "../exchange/hooks";
 import { showInsight } from "../insight/mode";
 import { grouped } from "../model/findings";
 import { GoOnChanged } from "../runs/GoOn";
-import { isGoing, percent } from "../runs/listing";
+import { accuracyOf, isGoing, percent } from "../runs/listing";
 import { Marks, Progress, Steer } from "../runs/Steering";
 import { Curve } from "./Curve";
 import { Field } from "./Field";
 import { Needs } from "./Needs";
 import { type Chosen, OwnData } from "./OwnData";
+import { placedPictures } from "./placed";
 
 const Vary = lazy(() => import("../sweeps/Vary").then((module) => ({ default: module.Vary })));
 
@@ -33,8 +34,10 @@ function asAttribute(field: RecipeField): Attribute | null {
   };
 }
 
-const quality = ({ values, state }: RunRow) =>
-  values.val_accuracy ? percent(values.val_accuracy) : (values.val_loss?.toFixed(3) ?? state);
+const quality = ({ values, state }: RunRow) => {
+  const share = accuracyOf({ values });
+  return share === null ? (values.val_loss?.toFixed(3) ?? state) : percent(share);
+};
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
 
 /** The runs of this drawing, and the newest or chosen one in full, looked at again while it goes on. */
@@ -110,7 +113,9 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
     setOptimiser(method ?? {});
     setChosen(set?.name ?? "");
   }, [again, fields]);
-  const usual = data.find((one) => one.name === "digits")?.name ?? data[0]?.name ?? "";
+  const pictures = useStudio((s) => placedPictures(s.report));
+  const fitting = pictures ? "shapes" : "digits";
+  const usual = data.find((one) => one.name === fitting)?.name ?? data[0]?.name ?? "";
   const shown = (list: RecipeField[]) =>
     list.flatMap((field) => {
       const attribute = asAttribute(field);
@@ -127,7 +132,9 @@ function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormPro
     const { kind = method?.name, rate = method?.rate, options: details } = optimiser;
     const changed = Object.keys(optimiser).length > 0 && kind !== undefined && rate !== undefined;
     const name = chosen || usual;
-    const options = own?.name === name ? own.options : {};
+    // Shapes are drawn as large as the network's pictures.
+    const drawn: Record<string, string> = name === "shapes" && pictures ? { size: pictures } : {};
+    const options = own?.name === name ? own.options : drawn;
     // What the form does not show comes from the run that is trained again: its losses, its schedule, how data are read.
     const shown = new Set([...all.filter(asAttribute).map((field) => field.name), "optimiser", "data", ...UNSAID]);
     const rest = Object.fromEntries(Object.entries(again?.recipe ?? {}).filter(([key]) => !shown.has(key)));

@@ -38,7 +38,8 @@ export function MathematicsCard({ id, item: inner, short }: { id: string; item: 
   );
   if (!lines.length) return short ?? null;
   return (
-    <div className="formulas">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keys
+    <div className="formulas" tabIndex={0}>
       {lines.map((tex) => (
         <Formula key={tex} tex={tex} />
       ))}

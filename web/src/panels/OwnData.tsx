@@ -3,6 +3,7 @@ import { api } from "../api/client";
 import type { DataPreview } from "../api/types";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
+import { ClassLegend, Marked } from "../marks/Marked";
 import { grouped } from "../model/findings";
 import { Dialog } from "./Dialogs";
 
@@ -55,16 +56,27 @@ async function uploadAll(files: File[]): Promise<string> {
 }
 
 function Samples({ seen }: { seen: DataPreview }) {
+  const word = words(useStudio((s) => s.language));
+  const placed = seen.pictures.some((one) => one.marks);
   if (seen.pictures.length)
     return (
-      <div className="sample-pictures">
+      <div className={`sample-pictures ${placed ? "with-marks" : ""}`}>
         {seen.pictures.map((one, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: samples have no names, and their order is their identity
           <figure key={i}>
-            <img src={`data:image/png;base64,${one.png}`} alt={one.caption} />
-            <figcaption>{one.caption.replace(/^y=/, "")}</figcaption>
+            {one.marks ? (
+              <Marked there={one.marks} label={`${word.example} ${i + 1}`}>
+                <img src={`data:image/png;base64,${one.png}`} alt="" />
+              </Marked>
+            ) : (
+              <>
+                <img src={`data:image/png;base64,${one.png}`} alt={one.caption} />
+                <figcaption>{one.caption.replace(/^y=/, "")}</figcaption>
+              </>
+            )}
           </figure>
         ))}
+        {placed && <ClassLegend marks={seen.pictures.map((one) => one.marks)} />}
       </div>
     );
   if (!seen.columns.length) return null;

@@ -55,7 +55,7 @@ function Connections({ query }: { query: string }) {
   const ends = [...selection].filter((id) => scene.capsule.has(id) || scene.use.has(id));
   const use = (symbol: string) => {
     for (const line of lines) perform(changeConnection(catalogue, line, symbol));
-    if (!lines.length && ends.length === 2) connect(ends[0] as string, ends[1] as string, symbol);
+    if (!lines.length && ends.length === 2) connect(ends[0] as string, ends[1] as string, { symbol });
   };
   return (
     <section>

@@ -8,6 +8,7 @@ import { capsuleTitle } from "../canvas/VertexNode";
 import { SmallGlyph, SmallSign } from "../glyphs/Glyphs";
 import { connectionSymbol, giver, proposals } from "../model/compose";
 import { isUse, type Vertex, vertices } from "../model/drawing";
+import { enteringOf, portsOf, portText } from "../model/ports";
 import { wrongAmong } from "../model/values";
 import { type FaceItem, facesOf, readTyped, score, withSizes } from "./faces";
 
@@ -98,25 +99,51 @@ function existing(state: StudioState, quick: QuickAdd, text: string): Choice[] {
       : [];
   const neuron = quick.mode === "find" ? neuronByName(wanted) : null;
   const named = neuron === null ? [] : [neuronChoice(neuron, wanted)];
+  const portNames = (vertex: Vertex) =>
+    quick.mode === "connect" && catalogue
+      ? portsOf(catalogue, scene, vertex)
+          .map((port) => port.name)
+          .join(" ")
+      : "";
   const drawn = vertices(scene)
     .filter((vertex) => vertex.id !== quick.after)
     .map((vertex) => ({ vertex, title: isUse(vertex) ? vertex.group : capsuleTitle(catalogue, vertex) }))
-    .filter(({ vertex, title }) => `${vertex.id} ${vertex.label ?? ""} ${title}`.toLowerCase().includes(wanted))
+    .filter(({ vertex, title }) =>
+      fitsWords(`${vertex.id} ${vertex.label ?? ""} ${title} ${portNames(vertex)}`, wanted),
+    )
     .sort((a, b) => Number(b.vertex.id === wanted) - Number(a.vertex.id === wanted))
     .slice(0, MOST_CHOICES)
-    .map(
-      ({ vertex, title }): Choice => ({
-        key: vertex.id,
-        title: vertex.label ? `${vertex.id} · ${vertex.label}` : vertex.id,
-        hint: title,
-        vertex,
-        run: () => {
-          if (quick.mode === "connect" && quick.after) return connect(quick.after, vertex.id);
-          found(vertex.id);
-        },
-      }),
-    );
+    .flatMap(({ vertex, title }): Choice[] => {
+      const named = vertex.label ? `${vertex.id} · ${vertex.label}` : vertex.id;
+      const { after } = quick;
+      if (quick.mode !== "connect" || !after)
+        return [{ key: vertex.id, title: named, hint: title, vertex, run: () => found(vertex.id) }];
+      const whole = { key: vertex.id, title: named, hint: title, vertex, run: () => connect(after, vertex.id) };
+      return [whole, ...portChoices(state, after, vertex, named, wanted)];
+    });
   return [...named, ...drawn, ...notes];
+}
+
+/** Every word that was typed is somewhere in the text. */
+const fitsWords = (text: string, wanted: string) => {
+  const whole = text.toLowerCase();
+  return whole.includes(wanted) || wanted.split(/\s+/).every((one) => whole.includes(one));
+};
+
+/** A vertex with several ports is entered at any of them. */
+function portChoices(state: StudioState, after: string, vertex: Vertex, title: string, wanted: string): Choice[] {
+  const { catalogue, scene } = state;
+  const ports = catalogue ? portsOf(catalogue, scene, vertex) : [];
+  if (ports.length < 2) return [];
+  const typed = wanted.split(/\s+/).at(-1) ?? "";
+  const named = ports.filter((port) => typed && port.name.startsWith(typed));
+  return (named.length ? named : ports).map((port) => ({
+    key: `${vertex.id} ${port.name}`,
+    title: `${title} → ${port.name}`,
+    hint: portText(port, enteringOf(scene, vertex.id, port.name).length, words(state.language)),
+    vertex,
+    run: () => connect(after, vertex.id, { port: port.name }),
+  }));
 }
 
 function neuronChoice(number: number, name: string): Choice {

@@ -5,7 +5,7 @@ import type { Drawn, RunRow } from "../api/types";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { colourOf, type Line, linesOf, type Measure, measuresOf, tableOf } from "./curves";
-import { figure } from "./listing";
+import { figure, QUALITIES } from "./listing";
 
 const FAINT = "44";
 
@@ -95,6 +95,7 @@ export function Plot({ chosen, drawn }: { chosen: readonly RunRow[]; drawn: read
     accuracy: word.accuracyCurve,
     rate: word.rateCurve,
   };
+  for (const name of QUALITIES) titles[name] ??= word[`measure_${name}`];
   const title = (one: Measure) => titles[one.key] ?? one.key;
   const last = (id: string) => lines.findLast((line) => line.run === id && !line.faint)?.points.at(-1)?.[1];
   return (

@@ -3,7 +3,17 @@ import type { RunRow } from "../api/types";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { colourOf } from "./curves";
-import { accuracyOf, type Column, duration, figure, isGoing, lossOf, type Order, percent, stateWord } from "./listing";
+import {
+  type Column,
+  duration,
+  figure,
+  isGoing,
+  lossOf,
+  measured,
+  type Order,
+  qualitiesOf,
+  stateWord,
+} from "./listing";
 
 const HEIGHT = 38;
 const BEYOND = 8;
@@ -53,6 +63,8 @@ const Row = memo(function Row({ run, index, place, current, onChoose, onFocus }:
   const language = useStudio((s) => s.language);
   const theme = useStudio((s) => s.theme);
   const word = words(language);
+  const qualities = qualitiesOf(run.values);
+  const first = qualities[0];
   return (
     <tr
       data-run={run.name}
@@ -96,10 +108,16 @@ const Row = memo(function Row({ run, index, place, current, onChoose, onFocus }:
         <Progress run={run} />
       </td>
       <td className="number" title={`${run.monitor} · ${word.epoch} ${run.best_epoch}`}>
-        {run.monitor.endsWith("accuracy") ? percent(run.best_value) : figure(run.best_value)}
+        {measured(run.monitor, run.best_value)}
       </td>
       <td className="number">{figure(lossOf(run))}</td>
-      <td className="number">{percent(accuracyOf(run))}</td>
+      <td
+        className="number"
+        title={qualities.map(({ name, value }) => `${word[`measure_${name}`]} ${measured(name, value)}`).join("\n")}
+      >
+        {first ? measured(first.name, first.value) : "–"}
+        {first && first.name !== "accuracy" && <small> {word[`measure_${first.name}`]}</small>}
+      </td>
       <td className="number">{started(run)}</td>
       <td className="number">{duration(run.seconds)}</td>
     </tr>
@@ -203,7 +221,7 @@ export function RunTable({ runs, chosen, order, onOrder, onChoose, onRemove, onN
             {heading("epoch", word.epochsColumn, true)}
             {heading("best", word.bestColumn, true)}
             {heading("loss", word.lossColumn, true)}
-            {heading("accuracy", word.accuracyColumn, true)}
+            {heading("accuracy", word.qualityColumn, true)}
             {heading("started", word.startedColumn, true)}
             {heading("seconds", word.durationColumn, true)}
           </tr>

@@ -4,7 +4,7 @@ import { attempt } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { runsApi } from "./api";
-import { accuracyOf, duration, figure, isGoing, lossOf, lostWords, percent, stateWord } from "./listing";
+import { duration, figure, isGoing, lossOf, lostWords, percent, sharesOf, stateWord } from "./listing";
 import "./steering.css";
 
 /** The number of epochs that a finished run is to have more, asked for where the button was. */
@@ -129,10 +129,10 @@ export function Marks({ run }: { run: RunRow }) {
 /** How far a run is, as a bar and in numbers: epoch, quality, learning rate, speed, the time that is left. */
 export function Progress({ run }: { run: RunRow }) {
   const word = words(useStudio((s) => s.language));
-  const accuracy = accuracyOf(run);
+  const shares = sharesOf(run.values);
   const loss = lossOf(run);
   const facts = [
-    loss !== null && accuracy === null ? `${word.lossCurve.toLowerCase()} ${figure(loss)}` : "",
+    loss !== null && !shares.length ? `${word.lossCurve.toLowerCase()} ${figure(loss)}` : "",
     run.rate !== null ? `${word.rateCurve.toLowerCase()} ${figure(run.rate)}` : "",
     run.throughput ? `${Math.round(run.throughput).toLocaleString()} ${word.samplesPerSecond}` : "",
     run.left !== null ? `${duration(run.left)} ${word.timeLeft}` : "",
@@ -142,12 +142,15 @@ export function Progress({ run }: { run: RunRow }) {
       <progress max={1} value={run.share} aria-label={`${run.name}: ${word.epoch} ${run.epoch} / ${run.epochs}`} />
       <span className="mono run-facts">
         {word.epoch} {run.epoch}/{run.epochs}
-        {accuracy !== null && (
-          <>
+        {shares.map(({ name, value }, i) => (
+          <Fragment key={name}>
             {" · "}
-            <b data-accuracy={accuracy}>{percent(accuracy)}</b>
-          </>
-        )}
+            <b data-quality={name} {...(i ? {} : { "data-accuracy": value })} title={word[`tells_${name}`]}>
+              {percent(value)}
+            </b>
+            {name !== "accuracy" || shares.length > 1 ? ` ${word[`measure_${name}`]}` : ""}
+          </Fragment>
+        ))}
         {facts.map((fact) => (
           <Fragment key={fact}>
             {" · "}

@@ -2,6 +2,7 @@
 
 import type uPlot from "uplot";
 import type { Drawn } from "../api/types";
+import { QUALITIES } from "./listing";
 
 export type Points = [number, number][];
 
@@ -25,9 +26,9 @@ export function measuresOf(drawn: readonly Drawn[]): Measure[] {
   const names = new Set(drawn.flatMap((one) => Object.keys(one.series)));
   const found: Measure[] = [];
   if (names.has("loss") || names.has("val_loss")) found.push({ key: "loss", solid: "loss", dashed: "val_loss" });
-  if (names.has("val_accuracy")) found.push({ key: "accuracy", solid: "val_accuracy" });
+  for (const name of QUALITIES) if (names.has(`val_${name}`)) found.push({ key: name, solid: `val_${name}` });
   if (names.has("rate")) found.push({ key: "rate", solid: "rate" });
-  const known = new Set(["loss", "val_loss", "val_accuracy", "rate"]);
+  const known = new Set(["loss", "val_loss", "rate", ...QUALITIES.map((name) => `val_${name}`)]);
   return [...found, ...[...names].filter((name) => !known.has(name)).map((name) => ({ key: name, solid: name }))];
 }
 

@@ -27,7 +27,46 @@ export interface Filter {
 export const GOING: readonly string[] = ["created", "running"];
 export const isGoing = (run: { state: string }) => GOING.includes(run.state);
 export const lossOf = (run: RunRow) => run.values.val_loss ?? run.values.loss ?? null;
-export const accuracyOf = (run: RunRow) => run.values.val_accuracy ?? run.values.accuracy ?? null;
+
+/** What is measured beside the loss, the most telling first: of pixels their overlap says more than their share. */
+export const QUALITIES = ["map", "mean_iou", "accuracy", "recall", "retrieval", "mae"] as const;
+export type Quality = (typeof QUALITIES)[number];
+/** Of these less is better; all others are shares of a whole. */
+const ERRORS: readonly string[] = ["mae"];
+
+/** The measure of a value such as val_map or accuracy.classes; nothing for a loss or a rate. */
+export const qualityOf = (name: string): Quality | undefined => {
+  const bare = name.replace(/^val_/, "").split(".", 1)[0];
+  return QUALITIES.find((one) => one === bare);
+};
+
+export interface Measured {
+  name: Quality;
+  value: number;
+}
+
+/** All that was measured of a run, on the validation part where there is one. */
+export const qualitiesOf = (values: RunRow["values"]): Measured[] =>
+  QUALITIES.flatMap((name) => {
+    const value = values[`val_${name}`] ?? values[name];
+    return value === undefined || value === null ? [] : [{ name, value }];
+  });
+
+/** Those of them that are shares of a whole, of which more is better. */
+export const sharesOf = (values: RunRow["values"]): Measured[] =>
+  qualitiesOf(values).filter(({ name }) => !ERRORS.includes(name));
+
+export const accuracyOf = ({ values }: Pick<RunRow, "values">) => sharesOf(values)[0]?.value ?? null;
+
+/** Whether a value such as val_map is a share of a whole. */
+export const isShare = (name: string): boolean => {
+  const quality = qualityOf(name);
+  return quality !== undefined && !ERRORS.includes(quality);
+};
+
+/** A measured value: a share in per cent, anything else as the number that it is. */
+export const measured = (name: string, value: number | null | undefined): string =>
+  isShare(name) ? percent(value) : figure(value);
 
 const KEYS: Record<Column, (run: RunRow) => string | number | null> = {
   state: (run) => run.state,

@@ -61,7 +61,7 @@ describe("curves over each other", () => {
 
   it("share their steps, and the logarithm has no nought", () => {
     const measures = measuresOf([one, other]);
-    expect(measures.map(({ key }) => key)).toEqual(["loss", "rate", "val_mae"]);
+    expect(measures.map(({ key }) => key)).toEqual(["loss", "mae", "rate"]);
     const lines = linesOf([one, other], { key: "loss", solid: "loss", dashed: "val_loss" }, 0);
     expect(lines.map(({ run: id, dashed }) => [id, dashed])).toEqual([
       ["a", false],

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
-import { percent, stateWord } from "../runs/listing";
+import { accuracyOf, percent, qualityOf, sharesOf, stateWord } from "../runs/listing";
 import type { SweepDetail, TrialRow } from "./api";
 import { resultText, shortPath, sortedTrials, type TrialColumn, valueText } from "./axes";
 
@@ -20,7 +20,8 @@ export function Trials({ sweep, rows, title, hovered, chosen, onHover, onChoose 
   const word = words(useStudio((s) => s.language));
   const [order, setOrder] = useState<{ column: TrialColumn | null; down: boolean }>({ column: null, down: false });
   const paths = Object.keys(sweep.space);
-  const accuracy = sweep.monitor !== "val_accuracy" && rows.some((trial) => trial.scores.val_accuracy !== undefined);
+  const quality = rows.map((trial) => sharesOf(trial.scores)[0]?.name).find(Boolean);
+  const accuracy = quality !== undefined && qualityOf(sweep.monitor) !== quality;
   const heading = (column: TrialColumn, label: string, number = true): ReactNode => (
     <th
       scope="col"
@@ -49,7 +50,9 @@ export function Trials({ sweep, rows, title, hovered, chosen, onHover, onChoose 
             {heading("state", word.stateColumn, false)}
             {paths.map((path) => heading(path, shortPath(path)))}
             {heading("value", title)}
-            {accuracy && heading("accuracy", word.accuracyColumn)}
+            {accuracy &&
+              quality &&
+              heading("accuracy", quality === "accuracy" ? word.accuracyColumn : word[`measure_${quality}`])}
             {heading("epochs", word.epochsColumn)}
             <th scope="col" className="plain-heading">
               {word.runColumn}
@@ -87,7 +90,7 @@ export function Trials({ sweep, rows, title, hovered, chosen, onHover, onChoose 
                 </td>
               ))}
               <td className="number">{resultText(trial.value, sweep.monitor)}</td>
-              {accuracy && <td className="number">{percent(trial.scores.val_accuracy ?? null)}</td>}
+              {accuracy && <td className="number">{percent(accuracyOf({ values: trial.scores }))}</td>}
               <td className="number">
                 {trial.epochs}
                 <span className="soft"> / {trial.wanted || "–"}</span>

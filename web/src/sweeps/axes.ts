@@ -1,7 +1,7 @@
 /** The axes of a parallel-coordinates plot, and what a person types for a list or a range. */
 
 import type { Value } from "../api/types";
-import { figure } from "../runs/listing";
+import { accuracyOf, figure, isShare } from "../runs/listing";
 import type { PlaceRow, SweepDetail, TrialRow } from "./api";
 
 export interface Axis {
@@ -137,7 +137,7 @@ export function sortedTrials(rows: readonly TrialRow[], column: TrialColumn | nu
           : column === "epochs"
             ? trial.epochs
             : column === "accuracy"
-              ? (trial.scores.val_accuracy ?? null)
+              ? accuracyOf({ values: trial.scores })
               : trial.values[column];
   return [...rows].sort((a, b) => {
     const [x, y] = [key(a) ?? null, key(b) ?? null];
@@ -204,5 +204,5 @@ export function proposal(place: PlaceRow): string {
 /** The value that decides, for people. */
 export function resultText(value: number | null, monitor: string): string {
   if (value === null) return "–";
-  return monitor.endsWith("accuracy") ? `${(value * 100).toFixed(2)} %` : figure(value);
+  return isShare(monitor) ? `${(value * 100).toFixed(2)} %` : figure(value);
 }

@@ -48,11 +48,16 @@ async def show_examples(
     part: PartName = "validation",
     first: Annotated[int, Query(ge=0)] = 0,
     count: Annotated[int, Query(ge=1, le=200)] = 24,
-    only: Annotated[str, Query(pattern="^(all|wrong)$")] = "all",
+    only: Annotated[str, Query(pattern="^(all|wrong|worst)$")] = "all",
     epoch: Epoch = None,
+    found: bool = False,
 ) -> Response:
-    """Give some samples of a run's data, or of those alone that it is wrong about."""
-    return await _ask(hub, id, "examples", part=part, first=first, count=count, only=only, epoch=epoch)
+    """Give some samples of a run's data, of those alone that it is wrong about, or the worst first.
+
+    With ``found``, of a run that tells places, what it finds on each of them.
+    """
+    given: dict[str, Any] = {"part": part, "first": first, "count": count, "only": only, "epoch": epoch}
+    return await _ask(hub, id, "examples", **given, found=found)
 
 
 @router.post("/answer", response_model=RunAnswer)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inkcap.training.data.dataset import Dataset
+from inkcap.training.data.marks import Marks, true_marks
 from inkcap.training.data.preview import limits_of, target_text
 
 MOST_COLUMNS = 12
@@ -25,8 +26,8 @@ class Samples:
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    pictures: tuple[tuple[str, str], ...] = ()
-    """Each a caption and a PNG in base64."""
+    pictures: tuple[tuple[str, str, Marks | None], ...] = ()
+    """Each a caption, a PNG in base64, and what is where on it."""
 
 
 def samples_of(dataset: Dataset, count: int) -> Samples:
@@ -36,7 +37,9 @@ def samples_of(dataset: Dataset, count: int) -> Samples:
     if values.ndim == 4 and values.shape[1] in (1, 3):
         # By the values that are there, not by those that could be: digits from 0 to 16 would be black in bytes.
         lowest, highest = limits_of(values)
-        pictures = tuple((target_text(dataset, i), _png(values[i], lowest, highest)) for i in range(shown))
+        pictures = tuple(
+            (target_text(dataset, i), _png(values[i], lowest, highest), true_marks(dataset, i)) for i in range(shown)
+        )
         return Samples(pictures=pictures)
     flat = values.reshape(len(values), -1)
     names = _column_names(dataset, flat.shape[1])

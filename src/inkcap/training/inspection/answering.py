@@ -16,6 +16,7 @@ from inkcap.training.feeding import parse_feed
 from inkcap.training.inspection.activations import activations_of
 from inkcap.training.inspection.drawn import Habits, fit_drawn, fit_image, habits_of
 from inkcap.training.inspection.looking import Looking
+from inkcap.training.inspection.marking import found_marks, marks_there
 from inkcap.training.inspection.summary import Plain, cells, finite, picture
 from inkcap.training.losses import loss_function
 from inkcap.training.material import prepared_input
@@ -47,7 +48,7 @@ def answer(looking: Looking, asked: Asked, epoch: int | None = None) -> Plain:
     with torch.no_grad():
         outputs = outputs_of(looking.opened.module(*inputs))
     answers = [
-        _told(read_output(looking.opened, place, value)) | _truth(looking, asked, place, inputs)
+        _told(looking, read_output(looking.opened, place, value)) | _truth(looking, asked, place, inputs)
         for place, value in enumerate(outputs)
     ]
     why = None
@@ -150,25 +151,29 @@ def _habits(looking: Looking) -> tuple[Habits, tuple[int, int, int]]:
     return habits, (channels, height, width)
 
 
-def _told(found: OutputPrediction) -> Plain:
+def _told(looking: Looking, found: OutputPrediction) -> Plain:
+    told: Plain = {"output": found.name, "meaning": found.meaning, "classes": None, "values": None}
+    marks = found_marks(looking, found, 0)
+    if marks is not None:
+        return told | {"found": marks}
     if found.kind == "numbers" or not (best := found.best(0, _MOST_CLASSES)):
-        values = found.values[0].reshape(-1)[:_MOST_NUMBERS]
-        return {"output": found.name, "meaning": found.meaning, "classes": None, "values": cells(values)}
-    classes = [{"name": name, "share": finite(share)} for name, share in best]
-    return {"output": found.name, "meaning": found.meaning, "classes": classes, "values": None}
+        return told | {"values": cells(found.values[0].reshape(-1)[:_MOST_NUMBERS]), "found": None}
+    return told | {"classes": [{"name": name, "share": finite(share)} for name, share in best], "found": None}
 
 
 def _truth(looking: Looking, asked: Asked, place: int, inputs: list[Tensor]) -> Plain:
     """Tell what the data say, and the loss of this output; nothing for what is not of the data."""
     if asked.part is None:
-        return {"truth": None, "loss": None}
+        return {"truth": None, "loss": None, "there": None}
     output = looking.facts.outputs[place]
     with torch.no_grad():
         value = outputs_of(looking.scoring(*inputs))[place]
     target = encoded(looking, asked.part.subset([asked.number]), output)
     spec = next(loss for loss in looking.recipe.losses if loss.output == output.name)
     loss = float(loss_function(spec, output)(value, target))
-    return {"truth": label_of(looking, asked.part, asked.number, output.name), "loss": finite(loss)}
+    there = marks_there(looking, asked.part, asked.number, output)
+    truth = None if there else label_of(looking, asked.part, asked.number, output.name)
+    return {"truth": truth, "loss": finite(loss), "there": there}
 
 
 def encoded(looking: Looking, part: Dataset, output: CapsuleFacts) -> Tensor:

@@ -13,12 +13,15 @@ from inkcap.training.evaluation import count_classes
 from inkcap.training.facts import CapsuleFacts
 from inkcap.training.inspection.answering import encoded, label_of, main_input, numbers_text, prepared, thumbnail
 from inkcap.training.inspection.looking import Looking
+from inkcap.training.inspection.marking import found_marks, has_pixels, marks_there, places
 from inkcap.training.inspection.summary import Plain, finite
 from inkcap.training.losses import loss_function
 from inkcap.training.prediction import OutputPrediction, read_output
 from inkcap.training.scores import outputs_of
 
 _BATCH = 256
+_SMALL_MAP = 32
+"""Maps over the small pictures of a strip have no more cells a side."""
 _MOST_SAMPLES = 20_000
 _MOST_OPERATIONS = 5 * 10**11
 """Multiply-adds that one measurement may take: of a part that needs more, samples evenly spread over it are taken."""
@@ -51,7 +54,7 @@ def confusion(
     part = looking.part(part_name)
     found = _measured(looking, part_name, place)
     counts = found.counts
-    order = np.argsort(-np.nan_to_num(found.losses, nan=np.inf), kind="stable")[:worst]
+    order = _worst_first(found)[:worst]
     return {
         "part": part_name,
         "epoch": chosen,
@@ -60,6 +63,7 @@ def confusion(
         "counts": [] if counts is None else counts.tolist(),
         "accuracy": None if counts is None else float(np.trace(counts) / max(int(counts.sum()), 1)),
         "samples": len(found.numbers),
+        "places": places(looking, facts),
         "worst": [_worst(looking, part, found, int(i), facts.name) for i in order],
     }
 
@@ -71,30 +75,71 @@ def examples(
     count: int = 24,
     only: str = "all",
     epoch: int | None = None,
+    found: bool = False,
 ) -> Plain:
-    """Give some samples of a part, or of those alone that the run is wrong about."""
+    """Give some samples of a part: all in their order, "wrong" ones alone, or the "worst" first.
+
+    With `found`, of a run that tells places, what it finds on each of them.
+    """
     part = looking.part(part_name)
     numbers = np.arange(len(part))
-    if only == "wrong":
+    place = choose_output(looking, None)
+    if only != "all" or found:
         looking.at(epoch)
-        place = choose_output(looking, None)
-        found = _measured(looking, part_name, place)
-        if found.counts is None:
-            raise TrainingError(f"{looking.folder.id} answers with numbers, which are not right or wrong; look at all.")
-        numbers = found.numbers[found.wrong]
-    shown = [_example(looking, part, int(number)) for number in numbers[first : first + count]]
+    if only == "worst":
+        measured = _measured(looking, part_name, place)
+        numbers = measured.numbers[_worst_first(measured)]
+    elif only == "wrong":
+        measured = _measured(looking, part_name, place)
+        if measured.counts is None or has_pixels(looking, looking.facts.outputs[place]):
+            what = "places" if places(looking, looking.facts.outputs[place]) else "numbers"
+            raise TrainingError(f"{looking.folder.id} answers with {what}, which are not right or wrong; look at all.")
+        numbers = measured.numbers[measured.wrong]
+    chosen = numbers[first : first + count]
+    shown = [_example(looking, part, int(number)) for number in chosen]
+    if found and shown:
+        shown = [one | marks for one, marks in zip(shown, _found(looking, part, chosen, place), strict=True)]
     return {"part": part_name, "count": len(numbers), "examples": shown}
 
 
 def _example(looking: Looking, part: Dataset, number: int) -> Plain:
     place = main_input(looking)
+    output = looking.facts.outputs[choose_output(looking, None)]
     values = part.inputs[looking.opened.fit.inputs[looking.facts.inputs[place].name]][number]
+    there = marks_there(looking, part, number, output, _SMALL_MAP)
     return {
         "number": number,
-        "label": label_of(looking, part, number, looking.facts.outputs[choose_output(looking, None)].name),
+        "label": None if there else label_of(looking, part, number, output.name),
         "thumbnail": thumbnail(looking, place, values),
         "text": numbers_text(values),
+        "there": there,
+        "found": None,
+        "loss": None,
     }
+
+
+@torch.no_grad()
+def _found(looking: Looking, part: Dataset, numbers: NDArray[np.int64], place: int) -> list[Plain]:
+    """Ask about some samples: what is found on each, and its loss."""
+    facts = looking.facts.outputs[place]
+    spec = next(loss for loss in looking.recipe.losses if loss.output == facts.name)
+    loss_of = loss_function(spec, facts)
+    some = part.subset(numbers)
+    inputs = prepared(looking, [some.inputs[looking.opened.fit.inputs[one.name]] for one in looking.facts.inputs])
+    said = read_output(looking.opened, place, outputs_of(looking.opened.module(*inputs))[place])
+    scored, targets = outputs_of(looking.scoring(*inputs))[place], encoded(looking, some, facts)
+    return [
+        {
+            "there": marks_there(looking, some, i, facts),
+            "found": found_marks(looking, said, i),
+            "loss": finite(float(loss_of(scored[i : i + 1], targets[i : i + 1]))),
+        }
+        for i in range(len(numbers))
+    ]
+
+
+def _worst_first(found: Measured) -> NDArray[np.int64]:
+    return np.argsort(-np.nan_to_num(found.losses, nan=np.inf), kind="stable")
 
 
 def _worst(looking: Looking, part: Dataset, found: Measured, i: int, output: str) -> Plain:
@@ -103,7 +148,7 @@ def _worst(looking: Looking, part: Dataset, found: Measured, i: int, output: str
     shown = _example(looking, part, number)
     return {
         "number": number,
-        "truth": label_of(looking, part, number, output),
+        "truth": shown["label"] if shown["there"] else label_of(looking, part, number, output),
         "answer": answered[0] if answered else None,
         "share": finite(answered[1]) if answered else None,
         "loss": finite(float(found.losses[i])),
@@ -123,7 +168,7 @@ def choose_output(looking: Looking, output: str | None) -> int:
 
 
 def classes_of(looking: Looking, output: CapsuleFacts) -> tuple[str, ...]:
-    """Name the classes among which an output chooses one; none where it gives numbers, or several bits."""
+    """Name the classes among which an output chooses one; none where it gives numbers, boxes, or several bits."""
     kind = looking.opened.targets[output.name]
     named = looking.opened.classes.get(output.name, ())
     if kind not in ("classes", "bits") or (kind == "bits" and output.size != 1):

@@ -41,10 +41,19 @@ class Inspection:
         return values_of(self._looking, item, epoch)
 
     def examples(
-        self, part: str = "validation", first: int = 0, count: int = 24, only: str = "all", epoch: int | None = None
+        self,
+        part: str = "validation",
+        first: int = 0,
+        count: int = 24,
+        only: str = "all",
+        epoch: int | None = None,
+        found: bool = False,
     ) -> Plain:
-        """Give samples of a part of the run's data; with `only` at "wrong" those that it is wrong about."""
-        return examples(self._looking, part, first, count, only, epoch)
+        """Give samples of a part of the run's data; with `only` those that it is "wrong" about, or the "worst" first.
+
+        With `found`, of a detector or a segmenter, what it finds on each of them.
+        """
+        return examples(self._looking, part, first, count, only, epoch, found)
 
     def answer(
         self,
