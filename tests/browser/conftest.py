@@ -35,6 +35,7 @@ def browser() -> Iterator[object]:
 
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One studio for a worker; what tests lay into its workspace is laid there once, so that is of the session too."""
     workspace = tmp_path_factory.mktemp("studio") / "workspace"
     workspace.mkdir()
     with Server(workspace) as server:

@@ -11,7 +11,7 @@ from inkcap.exchange import export_onnx
 from inkcap.zoo import draw
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def lenet(tmp_path_factory) -> bytes:
     path = tmp_path_factory.mktemp("model") / "lenet.onnx"
     export_onnx(draw("lenet-digits"), path)

@@ -77,25 +77,25 @@ def train(client, drawing, data, **recipe):
     raise AssertionError(told)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client(studio):
     with studio.client() as opened:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def digits(client):
     drawing = make(client, name=NETWORKS["lenet-digits"].title, zoo="lenet-digits")
     return train(client, drawing, "digits", epochs=STEPS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def plane(client):
     drawing = make(client, name="Plane", text=json.dumps(PLANE))
     return train(client, drawing, "moons", epochs=6, optimiser={"kind": "adam", "rate": 0.02})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def blocks(client):
     return train(client, make(client, name="Blocks", text=json.dumps(BLOCKS)), "iris", epochs=2)
 

@@ -36,7 +36,7 @@ def make_run(workspace, drawing, rate, state="finished", **more):
     return run.update(state=state, reason="all 10 epochs done", finished=layout.now())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def runs(studio):
     """Three runs that have ended, of two drawings that differ, and one that goes on."""
     workspace = studio.workspace

@@ -19,7 +19,7 @@ LONG = 240_000
 """Milliseconds for two real trainings on a machine that is busy."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sweep(studio):
     """A sweep of 3 × 4 trials whose record says that they have ended, but for one that is not possible."""
     space = read_space(
