@@ -183,7 +183,7 @@ def test_training_asks_for_no_gradient_by_data() -> None:
         ("cross-entropy", {"label_smoothing": 0.2}, (4, 2, 3), "labels"),
         ("cross-entropy", {}, (4, 1, 1), "flat"),
         ("mean-squared-error", {}, (4, 2, 3), "numbers"),
-        ("huber", {"delta": 0.7}, (4, 2, 3), "some numbers"),
+        ("huber", {"edge": 0.7}, (4, 2, 3), "some numbers"),
         ("binary-cross-entropy", {}, (4,), "bits"),
         ("margin", {"upper": 0.8, "lower": 0.2, "share": 0.3}, (4,), "labels"),
         ("spread", {"margin": 0.6}, (4,), "labels"),
@@ -216,7 +216,8 @@ def test_explicit_losses_are_the_recipes(kind: str, options: dict, shape: tuple,
     assert gradient.dtype == value.dtype
 
 
-@pytest.mark.parametrize("kind", LOSSES)
+# Boxes, cells, masks and neighbours are not sums over samples alone.
+@pytest.mark.parametrize("kind", [kind for kind in LOSSES if kind not in ("boxes", "yolo", "masks", "triplet")])
 def test_reductions_are_sums_over_samples(kind: str) -> None:
     generator = torch.Generator().manual_seed(0)
     value = torch.randn((5, 4, 2, 2) if kind == "cross-entropy" else (5, 4), generator=generator, dtype=torch.float64)

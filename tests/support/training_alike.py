@@ -77,8 +77,9 @@ def train_small_alike(name: str, most: int) -> None:
     """
     drawing = draw_small(name)
     # No gradient passes a choice of boxes: what it chooses from is compared instead.
-    for id in [id for id in check(drawing).outputs if drawing.capsules[id].symbol == "selection"]:
-        drawing.remove(id)
+    for id in set(check(drawing).outputs) & drawing.capsules.keys():
+        if drawing.capsules[id].symbol == "selection":
+            drawing.remove(id)
     network = in_float64(drawing)
     chaotic = name.startswith(("resnet101", "resnet152"))
     steps = 3 if chaotic or check(drawing).multiply_adds > most else 50

@@ -151,7 +151,7 @@ def test_the_values_of_a_trial_are_one_edit_that_can_be_undone():
         ({"recipe.batch": {"from": 1, "to": 9, "points": 0}}, "recipe.batch.points: 0 is not a whole number from 1"),
         ({"recipe.monitor": ["loss"]}, "cannot be varied"),
         ({"recipe.threads": [1, 2]}, "give --at-once"),
-        ({"recipe.data.normalise_targets": [True, False]}, "let accuracy or mae decide"),
+        ({"recipe.data.normalise_targets": [True, False]}, "let a measure such as accuracy decide"),
         ({"drawing.b.kernels": [1], "drawing.a-b.kernels": [2]}, "which is varied already"),
     ],
 )

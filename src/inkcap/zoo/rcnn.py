@@ -224,7 +224,7 @@ NETWORKS = (
     ),
     KnownNetwork(
         "faster_rcnn_r50_fpn_tv",
-        "Faster R-CNN of ResNet of 50 layers and a pyramid, 1000 boxes",
+        "Faster R-CNN of ResNet-50 and a pyramid, 1000 boxes",
         LIN,
         rcnn_fpn,
         (800, 800, 3),
@@ -232,7 +232,7 @@ NETWORKS = (
     ),
     KnownNetwork(
         "mask_rcnn_r50_fpn_tv",
-        "Mask R-CNN of ResNet of 50 layers and a pyramid",
+        "Mask R-CNN of ResNet-50 and a pyramid",
         HE,
         partial(rcnn_fpn, masks=True),
         (800, 800, 3),
@@ -241,7 +241,7 @@ NETWORKS = (
     ),
     KnownNetwork(
         "faster_rcnn_narrow",
-        "narrow Faster R-CNN for small pictures, drawn to be trained",
+        "narrow Faster R-CNN for small pictures",
         REN,
         faster_rcnn_narrow,
         (64, 64, 3),
