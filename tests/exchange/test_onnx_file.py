@@ -32,9 +32,7 @@ EACH = [
 
 @pytest.mark.parametrize("name", EACH)
 def test_every_network_of_the_zoo_is_proven(name: str) -> None:
-    # EM routing enlarges what is rounded: last places moved in its weights move its outputs as far.
-    allowed = 1e-3 if name.startswith("emcaps") else 1e-4
-    assert prove_onnx(print_torch(draw_small(name))).outputs <= allowed
+    assert prove_onnx(print_torch(draw_small(name))).outputs <= 1e-4
 
 
 def test_what_only_rounding_moves_is_proven_and_no_more() -> None:

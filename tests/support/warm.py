@@ -19,15 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SHIM = """#!{python} -IS
-import array, json, os, socket, sys
+import json, os, socket, sys
 line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 line.connect({address!r})
 told = json.dumps({{"words": sys.argv[1:], "folder": os.getcwd(), "environment": dict(os.environ)}}).encode()
-files = array.array("i", [0, 1, 2])
-line.sendmsg([len(told).to_bytes(4, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
+socket.send_fds(line, [len(told).to_bytes(4, "big")], [0, 1, 2])
 line.sendall(told)
 answer = line.recv(4)
-sys.exit(int.from_bytes(answer, "big") if len(answer) == 4 else 70)
+sys.exit(int.from_bytes(answer, "big", signed=True) if len(answer) == 4 else 70)
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from inkcap.engine.build import build, named_states, named_weights, run_source
-from inkcap.exchange.random_weights import as_tuple, random_inputs, randomise
+from inkcap.exchange.random_weights import as_tuple, moved_by_rounding, random_inputs, randomise
 from inkcap.exchange.torch_file import TorchFile
 from inkcap.structures import InkcapError
 
@@ -98,33 +97,14 @@ def as_near_as_rounding(
 ) -> float:
     """Compare outputs with those of another engine, which rounds in another order.
 
-    Routing and the like enlarge what is rounded: beyond the tolerance a difference still passes where the drawing's own
-    outputs move about as far when its weights and inputs move in their last places.
+    Weights that go out may enlarge what is rounded, as those of EM routing do: beyond the tolerance a difference still
+    passes where the drawing's own outputs move about as far when its weights and inputs move in their last places.
     """
     try:
         return largest_difference("outputs", ours, theirs, tolerance)
     except NotProven:
-        enlarged = MANY_ROUNDINGS * _moved_by_rounding(module, inputs, ours)
+        enlarged = MANY_ROUNDINGS * moved_by_rounding(module, inputs, MANY_ROUNDINGS)
         return largest_difference("outputs", ours, theirs, min(max(tolerance, enlarged), MOST))
-
-
-def _moved_by_rounding(module: nn.Module, inputs: Sequence[Tensor], ours: Sequence[Tensor]) -> float:
-    worst = 0.0
-    for seed in range(MANY_ROUNDINGS):
-        generator, moved = torch.Generator().manual_seed(seed), copy.deepcopy(module)
-        with torch.no_grad():
-            for weight in named_weights(moved).values():
-                weight.copy_(_in_the_last_place(weight, generator))
-            found = as_tuple(moved(*(_in_the_last_place(value, generator) for value in inputs)))
-        worst = max(worst, largest_difference("outputs", ours, found, torch.inf))
-    return worst
-
-
-def _in_the_last_place(value: Tensor, generator: torch.Generator) -> Tensor:
-    if not value.is_floating_point():
-        return value
-    up = torch.rand(value.shape, generator=generator) < 0.5
-    return value * torch.where(up, 1 + torch.finfo(value.dtype).eps, 1 - torch.finfo(value.dtype).eps).to(value.dtype)
 
 
 def _unproven(what: str, difference: float, tolerance: float) -> NotProven:
