@@ -69,6 +69,16 @@ def test_images_become_pictures_and_a_misfit_is_told(tmp_path: Path) -> None:
     assert seen(tmp_path, "shapes.npz", {"inputs": {"a": (1, 300, 200)}, "outputs": {"b": (2,)}}).misfit is None
 
 
+def test_pictures_with_boxes_have_to_fit_and_each_output_takes_what_suits_it(tmp_path: Path) -> None:
+    detector = {"outputs": {"rpn": (32, 6, 1), "found": (12, 6, 1)}}
+    options = {"options": {"n": "20"}}
+    assert seen(tmp_path, "shapes", {"inputs": {"a": (3, 64, 64)}, **detector, **options}).misfit is None
+    told = seen(tmp_path, "shapes", {"inputs": {"a": (3, 96, 96)}, **detector, **options}).misfit
+    assert told is not None
+    assert "96×96×3" in told
+    assert "64×64×3" in told
+
+
 def test_numbers_that_are_none_and_pickles_are_refused(tmp_path: Path) -> None:
     values = np.ones((4, 3), np.float32)
     values[2, 1] = np.nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,14 @@ def _misfit(dataset: Dataset, question: dict[str, Any]) -> str | None:
     """Say why the open drawing cannot learn these data, if it cannot."""
     if not question.get("inputs") or not question.get("outputs"):
         return None
-    if dataset.layouts and len(dataset.targets) > len(question["outputs"]):
-        # Of places that are told in several ways each output takes what suits it.
-        return None
     shapes = [{id: tuple(shape) for id, shape in question[part].items()} for part in ("inputs", "outputs")]
+    free: list[str] = []
+    if dataset.layouts and len(dataset.targets) > len(question["outputs"]):
+        # Of places that are told in several ways each output takes what suits it; the pictures have to fit all the same.
+        free = list(question["outputs"])
+        dataset = replace(dataset, targets=dict.fromkeys(free, next(iter(dataset.targets.values()))))
     try:
-        fit_to(dataset, *shapes)
+        fit_to(dataset, *shapes, free)
     except InkcapError as error:
         return str(error)
     return None

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from inkcap.drawing.glyphs import form_of
 from inkcap.drawing.layout import Direction, Layout, Point
-from inkcap.drawing.picture_routes import Route, port_frame, routes_of
+from inkcap.drawing.picture_routes import Frame, Route, port_frames, routes_of
 from inkcap.drawing.picture_scene import WEIGHT_SIZE, Link, Scene
 from inkcap.drawing.picture_text import width_of
 
@@ -22,8 +22,6 @@ SAMPLE = 5.0
 EDGE = 1.5
 """How far from a glyph a text keeps, so that no plate cuts its border."""
 
-Frame = tuple[float, float, float, float]
-
 
 def with_badges(scene: Scene, layout: Layout, direction: Direction) -> list[Route]:
     """Find the routes of all connections and places for their badges."""
@@ -32,7 +30,7 @@ def with_badges(scene: Scene, layout: Layout, direction: Direction) -> list[Rout
     leaving = Counter(link.back for link in scene.links)
     entering = Counter(link.front for link in scene.links)
     placed: list[Route] = []
-    for route in routes:
+    for route in search.name_ports(routes):
         # Where lines part or meet, the badge keeps away from there.
         parts, meets = leaving[route.link.back] > 1, entering[route.link.front] > 1
         share = 0.3 if parts and meets else 0.64 if parts else 0.36 if meets else 0.5
@@ -82,15 +80,29 @@ class _Search:
                 self._taken.add((x - box.left, y + form.half_height, x + box.right, y + box.below))
             elif node.lines():
                 self._taken.add((x, y - box.below, x + box.right, y + box.below))
-        for route in routes:
-            if frame := port_frame(route, direction):
-                self._taken.add(frame)
         self._lines = _Squares()
-        for route in routes if any(route.link.label for route in routes) else ():
+        for route in routes if any(route.link.label or route.link.port for route in routes) else ():
             for piece in route.pieces:
                 steps = max(1, int(math.dist(piece.start, piece.end) / SAMPLE))
                 for x, y in (piece.at(i / steps, direction) for i in range(steps + 1)):
                     self._lines.add((x - 1, y - 1, x + 1, y + 1), route.link.id)
+
+    def name_ports(self, routes: Sequence[Route]) -> list[Route]:
+        """Write the name of each port once, at a line where nothing else stands, if there is one."""
+        entering: dict[tuple[str, str], list[int]] = {}
+        for number, route in enumerate(routes):
+            if route.link.port:
+                entering.setdefault((route.link.front, route.link.port), []).append(number)
+        named = list(routes)
+        for numbers in entering.values():
+            frames = [(frame, number) for number in numbers for frame in port_frames(routes[number], self._direction)]
+            if not frames:
+                continue
+            clear = [found for found in frames if self._taken.free(found[0])]
+            frame, number = next((found for found in clear if self._lines.free(found[0])), (clear or frames)[0])
+            self._taken.add(frame)
+            named[number] = replace(routes[number], port=frame)
+        return named
 
     def place(self, route: Route, share: float, *, among: bool) -> Route:
         """Give a route its badge and its text, away from other lines if that can be."""

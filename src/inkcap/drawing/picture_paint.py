@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 from inkcap.drawing.glyphs import COLOURS, HEAVY_SIGNS, SIGNS, Shape, Theme, blend, family, form_of
 from inkcap.drawing.layout import Direction, Layout, Point
 from inkcap.drawing.picture_badges import BADGE, with_badges
-from inkcap.drawing.picture_routes import Piece, Route, port_frame
+from inkcap.drawing.picture_routes import Piece, Route
 from inkcap.drawing.picture_scene import (
     DISC_SIZE,
     LINE,
@@ -169,8 +169,10 @@ class Painter:
                 Xml.SubElement(parent, "rect", plate | {"fill": colours.paper} | opacity)
             attributes = {"x": _n(x), "y": _n(y), "font-size": _n(WEIGHT_SIZE), "fill": colours.soft}
             Xml.SubElement(parent, "text", attributes).text = link.label
-        if frame := port_frame(route, self._direction):
+        if frame := route.port:
             middle, base = (frame[0] + frame[2]) / 2, frame[3] - 3
+            plate = {"x": _n(frame[0] - 1), "y": _n(frame[1]), "width": _n(frame[2] - frame[0] + 2), "height": "12"}
+            Xml.SubElement(parent, "rect", plate | {"rx": "3", "fill": colours.paper, "fill-opacity": ".86"})
             attributes = {"x": _n(middle), "y": _n(base), "font-size": _n(WEIGHT_SIZE), "fill": colours.soft}
             Xml.SubElement(parent, "text", attributes | {"font-style": "italic"}).text = link.port
         if link.sign and route.badge:

@@ -17,6 +17,12 @@ CLEAR = 2.0
 CORNER = 12.0
 """The radius of a corner where a line goes around the end of a row."""
 
+PORT_SHARES = (0.78, 0.66, 0.54, 0.42)
+"""The places along the end of a line that are tried for the name of a port, as shares of it."""
+
+Frame = tuple[float, float, float, float]
+"""A frame on paper: left, top, right, bottom."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -65,21 +71,29 @@ class Route:
     label: Point | None = None
     plate: bool = False
     """Whether the label lies among other lines and needs paper under it."""
+    port: Frame | None = None
+    """Where the name of the port stands that it enters by, if this line carries it."""
 
 
-def port_frame(route: Route, direction: Direction) -> tuple[float, float, float, float] | None:
-    """Find where the name of a port stands: beside the end of its line. The main port's is not written."""
+def port_frames(route: Route, direction: Direction) -> Iterator[Frame]:
+    """Find where the name of a port may stand: beside the end of its line, or further back. The main has no name."""
     if not route.link.port or not route.pieces:
-        return None
+        return
     width = width_of(route.link.port, WEIGHT_SIZE)
     piece = next((p for p in reversed(route.pieces) if p.curved), route.pieces[-1])
-    x, y = piece.at(0.78, direction)
-    if direction == "down":
-        return x + 6, y - 12, x + 6 + width, y
     # Lines meet at the glyph: the name stands outside, on the side from which its own line comes.
     below = piece.start[1] > piece.end[1] + 1
-    left = min(x + 3, route.pieces[-1].end[0] - 4 - width) if piece.curved else x - width / 2
-    return (left, y + 8, left + width, y + 20) if below else (left, y - 15, left + width, y - 3)
+    for share in PORT_SHARES:
+        x, y = piece.at(share, direction)
+        if direction == "down":
+            yield x + 6, y - 12, x + 6 + width, y
+            yield x - 6 - width, y - 12, x - 6, y
+            continue
+        left = min(x + 3, route.pieces[-1].end[0] - 4 - width) if piece.curved else x - width / 2
+        yield (left, y + 8, left + width, y + 20) if below else (left, y - 15, left + width, y - 3)
+        if piece.curved:
+            yield x - 6 - width, y - 6, x - 6, y + 6
+            yield x + 6, y - 6, x + 6 + width, y + 6
 
 
 def routes_of(scene: Scene, layout: Layout, direction: Direction) -> list[Route]:

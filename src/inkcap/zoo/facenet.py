@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from inkcap.drawing import Drawing
@@ -25,9 +26,9 @@ WIDTHS = ("ones", "reduce3", "threes", "reduce5", "fives", "pooled")
 EMBEDDING = 128
 
 
-def nn1(*, input: Sizes = (220, 220, 3), width: int = 64, dense: int = 4096) -> Drawing:
+def nn1(*, input: Sizes = (220, 220, 3), width: int = 64, dense: int = 4096, name: str = "FaceNet NN1") -> Drawing:
     """NN1: eleven convolutions and two full maxout layers."""
-    drawing = Drawing("FaceNet NN1")
+    drawing = Drawing(name)
     last = _stem(drawing, input, width)
     rest = (("3", 192, 384), ("4", 384, 256), ("5", 256, 256), ("6", 256, 256))
     for name, narrow, wide in rest:
@@ -113,5 +114,12 @@ SCHROFF = Reference(
 )
 NETWORKS = (
     KnownNetwork("facenet_nn1", "FaceNet NN1, faces as places on a sphere", SCHROFF, nn1, (220, 220, 3)),
+    KnownNetwork(
+        "facenet_narrow",
+        "narrow FaceNet for small pictures, drawn to be trained",
+        SCHROFF,
+        partial(nn1, input=(32, 32, 1), width=16, dense=128, name="narrow FaceNet"),
+        (32, 32, 1),
+    ),
     KnownNetwork("facenet_nn2", "FaceNet NN2, of Inception modules", SCHROFF, nn2, (224, 224, 3), None, ("facenet",)),
 )

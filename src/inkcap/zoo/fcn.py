@@ -75,6 +75,29 @@ def fcn_resnet(layers: int, *, classes: int = 21, input: Sizes = (520, 520, 3), 
     return drawing
 
 
+def fcn_narrow(*, classes: int = 4, input: Sizes = (64, 64, 3), width: int = 12) -> Drawing:
+    """FCN of four sizes of maps for small pictures, drawn to be trained: few kernels, each with batch norm."""
+    drawing = Drawing("narrow FCN")
+    back = add_data(drawing, "data", input)
+    kept: list[str] = []
+    for level in range(4):
+        if level:
+            back = drawing.then(f"pool{level}", "2D-downsampling", window=2)
+        for name in "ab":
+            back = convolve(drawing, f"conv{level}{name}", "2D-relu", back, 3, {}, kernels=width * 2**level)
+        kept.append(back)
+    last = convolve(drawing, "scores3", "2D-identical", back, 1, kernels=classes)
+    for level in reversed(range(3)):
+        scores = convolve(drawing, f"scores{level}", "2D-identical", kept[level], 1, kernels=classes)
+        drawing.add(f"wide{level}", "2D-identical", bias="none")
+        shape: dict[str, Any] = {"kernels": classes, "kernel": 4, "stride": 2, "padding": 1, "initialiser": "bilinear"}
+        drawing.connect(last, f"wide{level}", "transposed-convolution", **shape)
+        last = drawing.add(f"fused{level}" if level else "pixels", "2D-identical" if level else "2D-softmax")
+        for id in (scores, f"wide{level}"):
+            drawing.connect(id, last, "transfer")
+    return drawing
+
+
 def _networks() -> Iterator[KnownNetwork]:
     paper = Reference("Long, Shelhamer and Darrell", 2015, "Fully Convolutional Networks for Semantic Segmentation")
     for stride in CROPS:
@@ -86,6 +109,8 @@ def _networks() -> Iterator[KnownNetwork]:
     for layers in (50, 101):
         title = f"FCN of ResNet of {layers} layers, two heads"
         yield KnownNetwork(f"fcn_resnet{layers}_tv", title, paper, partial(fcn_resnet, layers), (520, 520, 3), 21)
+    title = "narrow FCN for small pictures, drawn to be trained"
+    yield KnownNetwork("fcn_narrow", title, paper, fcn_narrow, (64, 64, 3), 4)
 
 
 NETWORKS = tuple(_networks())

@@ -212,8 +212,10 @@ describe("warnings", () => {
         dying: capsule({ delta: [1, 1], dead: [0, 0.75] }),
         wild: capsule({ delta: [1e-3, 20], dead: [0, 0] }),
         nan: capsule({ delta: [1, null] }),
+        choice: capsule({ delta: [0, 0], dead: [0, 0] }),
+        starved: capsule({ delta: [1, 0], dead: [0, 0] }),
       }),
-    ).toEqual(["broken nan", "exploding wild", "vanishing first", "dead dying"]);
+    ).toEqual(["broken nan", "exploding wild", "vanishing starved", "vanishing first", "dead dying"]);
   });
   it("point out steps that are too large or too small", () => {
     expect(

@@ -34,6 +34,10 @@ const isBroken = (series: readonly (number | null)[] | null | undefined, i: numb
 
 const firstOf = (series: readonly (number | null)[] | null | undefined) => series?.find((value) => value !== null);
 
+/** No error ever comes where none is passed on: behind a choice of boxes, for one. Nothing has vanished there. */
+const everCame = (series: readonly (number | null)[] | null | undefined, i: number): boolean =>
+  series?.slice(0, i + 1).some((value) => value !== null && value > 0) ?? false;
+
 function ofErrors(signals: Signals, i: number): Warning[] {
   const found: Warning[] = [];
   const all = Object.entries(signals.capsules);
@@ -47,7 +51,7 @@ function ofErrors(signals: Signals, i: number): Warning[] {
     // Data learn nothing, and a label may well have no error.
     if (value === null || numberAt(dead, i) === null) continue;
     if (first && value > first * EXPLODING && value > 1) found.push({ kind: "exploding", id, value });
-    else if (largest > 0 && value < largest * VANISHING) found.push({ kind: "vanishing", id, value });
+    else if (value < largest * VANISHING && everCame(delta, i)) found.push({ kind: "vanishing", id, value });
   }
   return found;
 }
