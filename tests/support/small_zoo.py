@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "resnet*": {"input": (33, 33, 3), "classes": 5, "width": 4},
     "densenet*": {"input": (64, 64, 3), "classes": 5, "growth": 2},
     "vgg*": {"input": (32, 32, 3), "classes": 5, "width": 4, "dense": 16},
+    "fcn_narrow": {"input": (16, 16, 3), "width": 2},
     "fcn_resnet*": {"input": (33, 33, 3), "classes": 5, "width": 4},
     "fcn*": {"input": (32, 32, 3), "classes": 5, "width": 2, "dense": 6},
     "yolov1_paper": {"input": (64, 64, 3), "classes": 1, "width": 1, "dense": 4},
@@ -30,7 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
     # Fewer pixels leave too few for its last map; so many meet an edge that is rounded up, as 300 do.
     "ssd300*": {"input": (268, 268, 3), "classes": 3, "width": 1},
     "ssd_narrow": {"input": (32, 32, 3), "width": 2},
-    "faster_rcnn_narrow": {"input": (32, 32, 3), "width": 2, "dense": 6},
+    "*_rcnn_narrow": {"input": (32, 32, 3), "width": 2, "dense": 6},
     "faster_rcnn_vgg*": {"input": (64, 64, 3), "classes": 3, "width": 2, "dense": 8, "proposals": 6},
     "*_rcnn_r50_fpn_tv": {
         "input": (32, 32, 3),
@@ -42,8 +43,10 @@ SMALL: dict[str, dict[str, Any]] = {
         "detections": 4,
         "usual": 7,
     },
+    "facenet_narrow": {"width": 4, "dense": 8},
     "facenet_nn1": {"input": (64, 64, 3), "width": 4, "dense": 8},
     "facenet_nn2": {"input": (64, 64, 3), "width": 8},
+    "unet_narrow": {"input": (16, 16, 3), "width": 2, "depth": 2},
     "unet": {"input": (60, 60, 1), "width": 4, "depth": 2},
     "mobilenet_v2": {"input": (40, 40, 3), "classes": 5, "shrink": 4},
     "dncnn": {"input": (12, 12, 1), "width": 4, "layers": 6},

@@ -414,7 +414,7 @@ def test_kinds_of_targets_follow_from_outputs_and_losses() -> None:
 
 
 def items(count: int, classes: int, bins: int) -> CapsuleFacts:
-    return CapsuleFacts("m", "identical", (1, count, classes * bins * bins + 4), picture=(4, 6))
+    return CapsuleFacts("m", "identical", (1, count, classes * bins * bins + 6), picture=(4, 6))
 
 
 def test_the_loss_of_masks_by_hand() -> None:
@@ -426,12 +426,12 @@ def test_the_loss_of_masks_by_hand() -> None:
     assert sorted(set(codes.reshape(-1).tolist())) == [0, 2 + 1 * 256, 1 + 2 * 256]
     output = items(2, 2, 2)
     target = encode_target(codes, output, "masks", "instances")
-    value = torch.zeros(1, 1, 2, 12)
+    value = torch.zeros(1, 1, 2, 14)
     # The first item has the first box: its bins' middles, at 1 and 3 across, see all of it but the upper right one.
     value[0, 0, 0, 4:8] = torch.tensor([math.log(3), math.log(3), 0.0, 0.0])
-    value[0, 0, 0, 8:] = torch.tensor([0.0, 0, 4, 2])
+    value[0, 0, 0, 8:] = torch.tensor([2, 0.9, 0, 0, 4, 2])
     # The second matches nothing.
-    value[0, 0, 1, 8:] = torch.tensor([0.0, 2, 4, 4])
+    value[0, 0, 1, 8:] = torch.tensor([1, 0.8, 0, 2, 4, 4])
     spec = LossSpec("m", "masks", options={"bins": 2})
     loss, slope = both(spec, output, value, target)
     assert loss == pytest.approx((math.log(4 / 3) + math.log(4) + 2 * math.log(2)) / 4)
@@ -445,8 +445,25 @@ def test_the_loss_of_masks_by_hand() -> None:
     assert gradient.abs().sum() == 0
 
 
+def test_masks_are_laid_over_pictures_the_surest_on_top() -> None:
+    output = items(3, 2, 2)
+    value = torch.full((1, 1, 3, 14), -1.0)
+    # The surest has the mask of class 2 on its left half; a less sure one of class 1 fills the box below and beside it.
+    value[0, 0, 0, 4:8] = torch.tensor([1.0, -1, 1, -1])
+    value[0, 0, 0, 8:] = torch.tensor([2, 0.9, 0, 0, 4, 2])
+    value[0, 0, 1, :4] = 1.0
+    value[0, 0, 1, 8:] = torch.tensor([1, 0.6, 0, 1, 6, 4])
+    # What is not sure enough is left out.
+    value[0, 0, 2, :4] = 1.0
+    value[0, 0, 2, 8:] = torch.tensor([1, 0.4, 0, 0, 6, 4])
+    laid = rows_of(output, {"bins": 2, "positive": 0.5}).painted(value, (4, 6))[0]
+    first, second = 1 + 2 * 256, 2 + 1 * 256
+    rows = [[first] * 2 + [0] * 4, [first] * 2 + [second] * 4, [second] * 6, [second] * 6]
+    assert laid.tolist() == rows
+
+
 def test_masks_need_rows_and_maps() -> None:
-    with pytest.raises(TrainingError, match=r"no rows of 14×14 bins.*classes·196 \+ 4 numbers"):
+    with pytest.raises(TrainingError, match=r"no rows of 14×14 bins.*classes·196 \+ 6 numbers"):
         rows_of(CapsuleFacts("m", "identical", (4, 9, 14)), {"bins": 14, "positive": 0.5})
     with pytest.raises(TrainingError, match="give a target instances"):
         encode_target(np.zeros((1, 4, 6)), items(2, 2, 2), "masks", "y")

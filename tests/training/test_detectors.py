@@ -9,7 +9,7 @@ from inkcap import Drawing, Recipe, evaluate, predict, resume, train
 from inkcap.recipes import DataSpec, LossSpec, OptimiserSpec, RecipeError
 from inkcap.training import Inspection, StopRequest
 from inkcap.training.data import load
-from inkcap.zoo.rcnn import faster_rcnn_narrow
+from inkcap.zoo.rcnn import rcnn_narrow
 
 SMALL = {"n": 40, "size": "32x32"}
 
@@ -74,7 +74,7 @@ def test_a_detector_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_two_stages_learn_the_same_boxes(tmp_path: Path) -> None:
-    drawing = faster_rcnn_narrow(input=(32, 32, 3), width=4, dense=8)
+    drawing = rcnn_narrow(input=(32, 32, 3), width=4, dense=8)
     plain = Recipe(DataSpec("shapes", SMALL), batch=8, epochs=1)
     result = train(drawing, plain, workspace=tmp_path)
     assert result.run.recipe().data.feed == "rpn=boxes,detections=boxes"
@@ -111,12 +111,10 @@ def test_neighbours_need_no_dimension_of_their_own(tmp_path: Path) -> None:
 
 def test_masks_are_learnt_from_rows(tmp_path: Path) -> None:
     drawing = detector(least=0.0)
-    drawing.add("items", "2D-identical")
-    drawing.connect("found", "items", "select", offset=(0, 2), size=(6, 4))
     drawing.add("instances", "2D-identical")
     drawing.add("masks", "2D-identical")
-    drawing.connect("items", "masks", "full", height=3 * 4 * 4)
-    for back in ("masks", "items"):
+    drawing.connect("found", "masks", "full", height=3 * 4 * 4)
+    for back in ("masks", "found"):
         drawing.connect(back, "instances", "inject", axis="width")
     # A selection that others read is no output any more, so that the masks are the only one.
     masks = LossSpec("instances", "masks", options={"bins": 4, "positive": 0.1})

@@ -12,6 +12,7 @@ from inkcap.studio.routes.insight import MODELS
 from inkcap.training import Inspection, TrainingError, predict, train
 from inkcap.training.data import load
 from inkcap.training.data.marks import marks_of, true_marks
+from inkcap.zoo.rcnn import rcnn_narrow
 from inkcap.zoo.ssd import ssd_narrow
 from inkcap.zoo.unet import unet_narrow
 
@@ -102,3 +103,23 @@ def test_pixels_that_are_found_are_those_that_the_run_predicts(segmenter: RunFol
     assert (len(small["there"]["pixels"]), small["label"], small["found"]) == (32, None, None)
     with pytest.raises(TrainingError, match="answers with places"):
         inspection.examples("training", only="wrong")
+
+
+def test_boxes_and_masks_are_laid_over_one_picture_and_proposals_left_out(tmp_path: Path) -> None:
+    recipe = Recipe(DataSpec("shapes", {"n": "12"}), epochs=1, batch=6, optimiser=OptimiserSpec("adam", 0.003))
+    run = train(rcnn_narrow(masks=True, width=2, dense=8), recipe, tmp_path).run
+    assert run.recipe().data.feed == "rpn=boxes,detections=boxes,instances=instances"
+    inspection = Inspection(run)
+    told = inspection.examples("validation", count=2, found=True)
+    MODELS["examples"].model_validate(told)
+    shapes = load("shapes", {"n": "12"}, tmp_path)
+    for one in told["examples"]:
+        known = [true_marks(shapes, i, ("boxes", "classes")) for i in range(12)]
+        assert one["there"] in known
+        assert tuple(one["found"]["classes"]) == CLASSES
+        assert np.array(one["found"]["pixels"]).shape == (64, 64)
+    answers = inspection.answer(example={"part": "validation", "number": 0})["answers"]
+    assert [answer["meaning"] for answer in answers] == ["detections", "detections", "instances"]
+    assert answers[1]["found"]["boxes"] == told["examples"][0]["found"]["boxes"]
+    assert answers[2]["found"]["pixels"] == told["examples"][0]["found"]["pixels"]
+    assert inspection.confusion("validation")["output"] == "detections"

@@ -73,14 +73,14 @@ def _misfit(dataset: Dataset, question: dict[str, Any]) -> str | None:
     """Say why the open drawing cannot learn these data, if it cannot."""
     if not question.get("inputs") or not question.get("outputs"):
         return None
-    shapes = [{id: tuple(shape) for id, shape in question[part].items()} for part in ("inputs", "outputs")]
+    inputs, outputs = ({id: tuple(shape) for id, shape in question[part].items()} for part in ("inputs", "outputs"))
     free: list[str] = []
     if dataset.layouts and len(dataset.targets) > len(question["outputs"]):
-        # Of places that are told in several ways each output takes what suits it; the pictures have to fit all the same.
+        # Of places that are told in several ways each output takes what suits it; the pictures have to fit still.
         free = list(question["outputs"])
         dataset = replace(dataset, targets=dict.fromkeys(free, next(iter(dataset.targets.values()))))
     try:
-        fit_to(dataset, *shapes, free)
+        fit_to(dataset, inputs, outputs, free)
     except InkcapError as error:
         return str(error)
     return None

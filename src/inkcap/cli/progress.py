@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from inkcap.cli.output import number, say
-from inkcap.recipes.measures import value_text
+from inkcap.recipes.measures import said_once, value_text
 from inkcap.training import EndEvent, EpochEvent, Listener, PauseEvent, PretrainingEvent, StartEvent, StepEvent
 
 
@@ -101,7 +101,7 @@ def counted(count: int, word: str) -> str:
 
 def _values(event: EpochEvent) -> str:
     shown = [f"loss {event.values['loss']:.4f}"]
-    for name, value in event.values.items():
+    for name, value in said_once(event.values).items():
         if name.startswith("val_"):
             shown.append(value_text(name, value))
     return " · ".join(shown)

@@ -19,7 +19,7 @@ from inkcap.cli.runs import (
     UntilOption,
     WorkspaceOption,
     show_result,
-    show_value,
+    show_values,
 )
 from inkcap.recipes import RunFolderError
 from inkcap.recipes.layout import PAUSED
@@ -127,7 +127,7 @@ def runs(workspace: WorkspaceOption = Path(), as_json: JsonOption = False) -> No
         say("no runs yet: inkcap train DRAWING --data digits")
     for one in listed:
         values: dict[str, Any] = one["summary"].get("values", {})
-        shown = " · ".join(show_value(n, v) for n, v in values.items() if n != "rate" and v is not None)
+        shown = show_values(values)
         if one["reason"] == KILLED:
             shown = " · ".join(filter(None, (shown, f"({KILLED})")))
         if one["state"] in ("interrupted", PAUSED):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,7 @@ from inkcap.cli.app import app
 from inkcap.cli.output import number, print_json, say, say_confusion
 from inkcap.cli.recipes import FIELDS, HELP, existing, pairs, read_recipe, with_kind, with_loss_options
 from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError
-from inkcap.recipes.measures import value_text
+from inkcap.recipes.measures import said_once, value_text
 
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
@@ -168,7 +169,7 @@ def _print_result(result: RunResult, workspace: Path) -> None:
 
     if result.state == "interrupted":
         say(f"stopped after {counted(result.steps, 'step')} ({result.reason}); what was learnt is kept")
-    shown = " · ".join(show_value(name, value) for name, value in result.values.items() if name != "rate")
+    shown = show_values(result.values)
     if result.epochs:
         say(f"{counted(result.epochs, 'epoch')}: {shown}")
         say(f"best epoch {result.best_epoch} by {result.monitor}: {result.best_value:.4g}")
@@ -187,6 +188,12 @@ def _print_result(result: RunResult, workspace: Path) -> None:
 def show_value(name: str, value: float) -> str:
     """Write a measured value for a person: shares in per cent."""
     return value_text(name, value, ".4g")
+
+
+def show_values(values: Mapping[str, float | None]) -> str:
+    """Write what was measured for a person, but for the rate and what is missing."""
+    known = {name: value for name, value in values.items() if name != "rate" and value is not None}
+    return " · ".join(show_value(name, value) for name, value in said_once(known).items())
 
 
 @app.command()
@@ -229,7 +236,7 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 def _print_evaluation(result: Evaluation) -> None:
     samples = "1 sample" if result.samples == 1 else f"{number(result.samples)} samples"
     say(f"{result.run} on {samples} of {result.data} ({result.part})")
-    say("  " + " · ".join(show_value(name, value) for name, value in result.values.items()))
+    say(f"  {show_values(result.values)}")
     for output, report in result.reports.items():
         say(f"  confusion of {output} (rows: true, columns: predicted)")
         recall = ["-" if found is None else f"{100 * found:.1f} %" for found in report.recall().values()]

@@ -103,7 +103,7 @@ LOSSES = _table(
     ),
     Kind(
         "masks",
-        "rows of items, bins×bins logits for each class and a box, against the instances that the boxes match",
+        "rows of items, bins×bins logits for each class, label, score, box, against the instances that boxes match",
         (
             Field("bins", "whole", 14, "bins of a mask along each side", least=1, most=1000),
             _number("positive", 0.5, "IoU from which a box matches an instance", above=0, most=1),

@@ -60,6 +60,13 @@ def value_text(name: str, value: float, digits: str = ".4f") -> str:
     return f"{value_title(name)} {shown}"
 
 
+def said_once(values: Mapping[str, float]) -> dict[str, float]:
+    """Leave out the measures of an output that is the only one of which they are measured: the whole says the same."""
+    whole = {name.partition(".")[0] for name in values if "." in name}
+    alone = {what for what in whole if sum(name.startswith(f"{what}.") for name in values) == 1}
+    return {name: value for name, value in values.items() if "." not in name or name.partition(".")[0] not in alone}
+
+
 def best_of(measured: Collection[str]) -> str:
     """Give the first measure of a table's order of which more is better; an empty text where there is none."""
     return next((name for name, measure in MEASURES.items() if measure.more_is_better and name in measured), "")

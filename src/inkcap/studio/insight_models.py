@@ -177,7 +177,7 @@ class OutputAnswer(Told):
     """What one output answers: classes, best first, numbers in the target's own scale, or what it finds where."""
 
     output: str
-    meaning: Literal["probabilities", "scores", "numbers", "detections"]
+    meaning: Literal["probabilities", "scores", "numbers", "detections", "instances"]
     classes: list[ClassShare] | None
     values: Numbers | None
     truth: str | None

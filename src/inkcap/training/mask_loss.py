@@ -1,7 +1,8 @@
 """Masks of items: for each item of a list the mask of its class, yes or no for each bin of its box.
 
-An item is a row: bins × bins numbers for each class, as logits, then its box x1, y1, x2, y2. The target is a map of
-what every pixel belongs to; an item matches the instance whose box it shares most with, and learns its class's mask.
+An item is a row: bins × bins numbers for each class, as logits, then label, score and box x1, y1, x2, y2, as in a
+selection. The target is a map of what every pixel belongs to; an item matches the instance whose box it shares most
+with, and learns its class's mask.
 """
 
 import math
@@ -18,6 +19,11 @@ from inkcap.training.data.placed import INSTANCES
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts
 
+FOUND = 6
+"""Numbers of an item behind its masks: label, score and box."""
+SURE = 0.5
+"""Items less sure than this are not laid over a picture."""
+
 LossFunction = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -33,7 +39,7 @@ class MaskRows:
         """Give the logits (items, bins, bins) of the items that match an instance, and what they are to be."""
         rows = value.float() if value.dtype == torch.float16 else value
         rows = rows.reshape(len(rows), -1, rows.shape[-1])
-        masks = rows[..., :-4].reshape(*rows.shape[:2], self.classes, self.bins, self.bins)
+        masks = rows[..., :-FOUND].reshape(*rows.shape[:2], self.classes, self.bins, self.bins)
         found = [self._of_one(masks[i], rows[i, :, -4:].detach(), target[i]) for i in range(len(rows))]
         return torch.cat([logits for logits, _ in found]), torch.cat([wanted for _, wanted in found])
 
@@ -53,15 +59,32 @@ class MaskRows:
         wanted = _seen(codes, boxes[chosen], self.bins) == mine[:, None, None]
         return masks[chosen, label], wanted.to(masks.dtype)
 
+    def painted(self, value: Tensor, size: tuple[int, int]) -> Tensor:
+        """Lay the items over pictures of a size, the surest on top, and tell what every pixel belongs to.
+
+        As in targets, the i-th item of a picture, from 1, with the label l gives its pixels the number i + 256·l.
+        """
+        rows = value.float().reshape(len(value), -1, value.shape[-1])
+        maps = torch.zeros(len(rows), *size, dtype=torch.int64)
+        for sample, items in enumerate(rows):
+            order = cast(list[int], items[:, -FOUND + 1].argsort().tolist())  # pyright: ignore[reportUnknownMemberType]
+            for place in order:
+                label, score, *box = _numbers(items[place, -FOUND:])
+                if 0 < label <= self.classes and score >= SURE:
+                    masks = items[place, :-FOUND].reshape(self.classes, self.bins, self.bins)
+                    _lay(maps[sample], masks[int(label) - 1], box, place + 1 + INSTANCES * int(label))
+        return maps
+
 
 def rows_of(output: CapsuleFacts, options: Mapping[str, Any]) -> MaskRows:
     """Tell how the rows of an output are read, or what does not fit."""
     bins = int(options["bins"])
-    classes, left = divmod(output.shape[-1] - 4, bins * bins) if len(output.shape) == 3 else (0, 1)
+    classes, left = divmod(output.shape[-1] - FOUND, bins * bins) if len(output.shape) == 3 else (0, 1)
     if left or classes < 1 or output.shape[0] != 1:
         raise TrainingError(
-            f"the output {output.name!r} of {output.shape_text()} has no rows of {bins}×{bins} bins for each class and "
-            f"a box behind them; draw rows of classes·{bins * bins} + 4 numbers, or give the loss masks other bins."
+            f"the output {output.name!r} of {output.shape_text()} has no rows of {bins}×{bins} bins a class, with "
+            f"label, score and box behind; draw rows of classes·{bins * bins} + {FOUND} numbers, or give the loss "
+            "masks other bins."
         )
     return MaskRows(classes, bins, float(options["positive"]))
 
@@ -102,6 +125,25 @@ class MaskIou:
     def value(self) -> float:
         """Give the mean so far."""
         return self._sum / self._count if self._count else math.nan
+
+
+def _numbers(row: Tensor) -> list[float]:
+    return cast(list[float], row.tolist())  # pyright: ignore[reportUnknownMemberType]
+
+
+def _lay(map: Tensor, logits: Tensor, box: list[float], number: int) -> None:
+    """Write a number where the mask of a box says yes, seen smoothly at the middles of the pixels inside."""
+    (x1, y1, x2, y2), (height, width) = box, map.shape
+    left, top, right, bottom = max(0, round(x1)), max(0, round(y1)), min(width, round(x2)), min(height, round(y2))
+    if left >= right or top >= bottom:
+        return
+    across = (torch.arange(left, right) + 0.5 - x1) / (x2 - x1) * 2 - 1
+    down = (torch.arange(top, bottom) + 0.5 - y1) / (y2 - y1) * 2 - 1
+    grid = torch.stack(torch.meshgrid(across, down, indexing="xy"), -1)
+    seen = functional.grid_sample(
+        logits[None, None], grid[None], mode="bilinear", padding_mode="border", align_corners=False
+    )
+    map[top:bottom, left:right][seen[0, 0] > 0] = number
 
 
 def _box_of(mask: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from inkcap.training.environment import choose_device, steady
 from inkcap.training.errors import TrainingError
 from inkcap.training.feeding import parse_feed
 from inkcap.training.losses import to_probabilities
+from inkcap.training.mask_loss import rows_of
 from inkcap.training.material import prepared_input
 from inkcap.training.opened import OpenedRun, open_run
 from inkcap.training.scores import outputs_of
@@ -30,13 +31,14 @@ class OutputPrediction:
     """The answers of one output for all samples.
 
     `values` are probabilities, or scores such as lengths when the loss was not of a logarithm, for classes and bits,
-    detections for boxes, rows of label, score, x1, y1, x2, y2, and numbers for everything else. `labels` are the
-    numbers of the classes; None for other outputs.
+    detections for boxes, rows of label, score, x1, y1, x2, y2, instances for masks, maps whose pixels of the i-th item
+    with the label l have the number i + 256·l, and numbers for everything else. `labels` are the numbers of the
+    classes; None for other outputs.
     """
 
     name: str
     kind: TargetKind
-    meaning: Literal["probabilities", "scores", "numbers", "detections"]
+    meaning: Literal["probabilities", "scores", "numbers", "detections", "instances"]
     values: NDArray[Any]
     labels: NDArray[np.int64] | None
     classes: tuple[str, ...]
@@ -192,6 +194,9 @@ def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPredictio
     if kind == "boxes":
         values = values[:, 0] if loss == "boxes" else decoder(output, loss, spec.options)(value).numpy()
         return OutputPrediction(output.name, kind, "detections", values, None, classes)
+    if kind == "instances":
+        maps = rows_of(output, spec.options).painted(value, output.picture or (1, 1)).numpy()
+        return OutputPrediction(output.name, kind, "instances", maps, None, classes)
     if kind not in ("classes", "bits"):
         target = opened.fit.outputs[output.name]
         if target in opened.preparation.targets:

@@ -57,14 +57,16 @@ def _under_names(dataset: Dataset, chosen: Mapping[str, str]) -> Dataset:
         return {name: values[target] for name, target in chosen.items() if target in values}
 
     targets: dict[str, Any] = renamed(dataset.targets)
-    boxes = next((dataset.targets[name] for name, layout in dataset.layouts.items() if layout == "boxes"), None)
+    labels = {name: dataset.labels_of(target) for name, target in chosen.items()}
+    boxes = next((name for name, layout in dataset.layouts.items() if layout == "boxes"), None)
     for name, target in chosen.items():
         if dataset.layouts.get(target) == "instances" and boxes is not None:
-            targets[name] = with_labels(targets[name], boxes)
+            targets[name] = with_labels(targets[name], dataset.targets[boxes])
+            labels[name] = dataset.labels_of(boxes)
     return replace(
         dataset,
         targets=targets,
-        class_names={name: dataset.labels_of(target) for name, target in chosen.items() if dataset.labels_of(target)},
+        class_names={name: names for name, names in labels.items() if names},
         layouts=renamed(dataset.layouts),
         test=None if dataset.test is None else _under_names(dataset.test, chosen),
     )

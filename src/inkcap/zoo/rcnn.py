@@ -87,13 +87,17 @@ def rcnn_fpn(
     aligned = {"strides": "4 8 16 32", "bins": 7, "usual": usual}
     _look(drawing, "roi_align7", levels, "proposals", **aligned)
     _name(drawing, "roi_align7", classes, dense, trained, ("cls_score", "bbox_pred"))
+    chosen = {"count": detections, "least": 0.05, "smallest": 0.01, "picture": input[:2], "probabilities": not trained}
     if masks or trained:
-        chosen = {"count": detections, "least": 0.05, "smallest": 0.01, "picture": input[:2]}
-        scored = [("cls_score", "")]
-        _select(drawing, "detections", [("bbox_pred", "")], scored, "proposals", probabilities=not trained, **chosen)
+        _select(drawing, "detections", [("bbox_pred", "")], [("cls_score", "")], "proposals", **chosen)
+    items = "items" if trained else "detections"
+    if masks and trained:
+        _select(drawing, items, [("bbox_pred", "")], [("cls_score", "")], "proposals", **chosen)
     if masks:
-        _look(drawing, "roi_align14", levels, "detections", **(aligned | {"bins": 14}))
-        _mask(drawing, "roi_align14", channels, classes)
+        _look(drawing, "roi_align14", levels, items, **(aligned | {"bins": 14}))
+        _mask(drawing, "roi_align14", channels, classes - trained, trained)
+    if masks and trained:
+        _list_masks(drawing, items, (classes - 1) * 28**2)
     return drawing
 
 
@@ -175,21 +179,35 @@ def _name(
         drawing.connect(back, id, "full", height=count)
 
 
-def _mask(drawing: Drawing, back: str, channels: int, classes: int) -> None:
+def _mask(drawing: Drawing, back: str, channels: int, classes: int, trained: bool, deep: int = 4) -> None:
     """Add what draws a mask for every class into every box; the boxes are the depth, so kernels are flat there."""
-    for number in range(1, 5):
+    for number in range(1, deep + 1):
         drawing.add(f"mask_fcn{number}", "3D-relu")
         drawing.connect(back, f"mask_fcn{number}", "convolution", kernels=channels, kernel=(1, 3, 3), padding=(0, 1, 1))
         back = f"mask_fcn{number}"
     drawing.add("conv5_mask", "3D-relu")
     drawing.connect(back, "conv5_mask", "transposed-convolution", kernels=channels, kernel=(1, 2, 2), stride=(1, 2, 2))
-    drawing.add("mask_logits", "3D-sigmoid")
+    drawing.add("mask_logits", "3D-identical" if trained else "3D-sigmoid")
     drawing.connect("conv5_mask", "mask_logits", "convolution", kernels=classes, kernel=1)
 
 
-def faster_rcnn_narrow(*, classes: int = 4, input: Sizes = (64, 64, 3), width: int = 16, dense: int = 64) -> Drawing:
-    """Faster R-CNN of one level for small pictures, drawn to be trained: few kernels, 32 proposals."""
-    drawing = Drawing("narrow Faster R-CNN")
+def _list_masks(drawing: Drawing, items: str, numbers: int) -> None:
+    """Add the list that masks are learnt by: a row for each item, its masks and what was found."""
+    drawing.add("mask_rows", "2D-identical", channels=1, width=numbers)
+    drawing.connect("mask_logits", "mask_rows", "reshaping", order=(1, 0, 2, 3))
+    drawing.add("instances", "2D-identical")
+    for back in ("mask_rows", items):
+        drawing.connect(back, "instances", "inject", axis="width")
+
+
+def rcnn_narrow(
+    *, masks: bool = False, classes: int = 4, input: Sizes = (64, 64, 3), width: int = 16, dense: int = 64
+) -> Drawing:
+    """R-CNN of one level for small pictures, drawn to be trained: few kernels, 32 proposals; with ``masks`` Mask R-CNN.
+
+    What others look into is no output any more, so what is to be learnt as well is selected twice.
+    """
+    drawing = Drawing(f"narrow {'Mask' if masks else 'Faster'} R-CNN")
     back = add_data(drawing, "data", input)
     for number, (times, stride) in enumerate(((1, 2), (2, 2), (3, 1), (3, 1)), 1):
         back = convolve(drawing, f"conv{number}", "2D-relu", back, 3, {}, kernels=times * width, stride=stride)
@@ -203,7 +221,12 @@ def faster_rcnn_narrow(*, classes: int = 4, input: Sizes = (64, 64, 3), width: i
     _look(drawing, "inside", [back], "proposals", bins=5, strides="4")
     _name(drawing, "inside", classes, dense, True, ("cls", "box"))
     ends: dict[str, Any] = {"count": 12, "before": 200, "overlap": 0.4, "least": 0.05, "picture": input[:2]}
-    _select(drawing, "detections", [("box", "")], [("cls", "")], "proposals", **ends)
+    for id in ("detections", "items")[: 1 + masks]:
+        _select(drawing, id, [("box", "")], [("cls", "")], "proposals", **ends)
+    if masks:
+        _look(drawing, "inside-items", [back], "items", bins=7, strides="4")
+        _mask(drawing, "inside-items", 2 * width, classes - 1, trained=True, deep=2)
+        _list_masks(drawing, "items", (classes - 1) * 14**2)
     return drawing
 
 
@@ -241,9 +264,17 @@ NETWORKS = (
     ),
     KnownNetwork(
         "faster_rcnn_narrow",
-        "narrow Faster R-CNN for small pictures",
+        "narrow Faster R-CNN for small pictures, drawn to be trained",
         REN,
-        faster_rcnn_narrow,
+        rcnn_narrow,
+        (64, 64, 3),
+        4,
+    ),
+    KnownNetwork(
+        "mask_rcnn_narrow",
+        "narrow Mask R-CNN for small pictures, drawn to be trained",
+        HE,
+        partial(rcnn_narrow, masks=True),
         (64, 64, 3),
         4,
     ),

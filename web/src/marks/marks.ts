@@ -87,7 +87,7 @@ export interface Judged {
 
 /** Count the boxes that are right, found where nothing is, and missed: each true one is found once at most. */
 export function judge(found: Marks | null | undefined, there: Marks | null | undefined, least: number): Judged | null {
-  if (!found || !there || found.pixels || there.pixels) return null;
+  if (!found || !there || ((found.pixels || there.pixels) && !found.boxes.length && !there.boxes.length)) return null;
   const left = new Set(there.boxes);
   const boxes = sureBoxes(found, least);
   let right = 0;

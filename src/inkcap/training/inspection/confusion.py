@@ -8,12 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from inkcap.training.data import Dataset
+from inkcap.training.data.marks import LARGEST_MAP
 from inkcap.training.errors import TrainingError
 from inkcap.training.evaluation import count_classes
 from inkcap.training.facts import CapsuleFacts
 from inkcap.training.inspection.answering import encoded, label_of, main_input, numbers_text, prepared, thumbnail
 from inkcap.training.inspection.looking import Looking
-from inkcap.training.inspection.marking import found_marks, has_pixels, marks_there, places
+from inkcap.training.inspection.marking import found_marks, has_pixels, laid_over, marks_there, places, together
 from inkcap.training.inspection.summary import Plain, finite
 from inkcap.training.losses import loss_function
 from inkcap.training.prediction import OutputPrediction, read_output
@@ -106,7 +107,7 @@ def _example(looking: Looking, part: Dataset, number: int) -> Plain:
     place = main_input(looking)
     output = looking.facts.outputs[choose_output(looking, None)]
     values = part.inputs[looking.opened.fit.inputs[looking.facts.inputs[place].name]][number]
-    there = marks_there(looking, part, number, output, _SMALL_MAP)
+    there = _there(looking, part, number, _SMALL_MAP)
     return {
         "number": number,
         "label": None if there else label_of(looking, part, number, output.name),
@@ -118,20 +119,28 @@ def _example(looking: Looking, part: Dataset, number: int) -> Plain:
     }
 
 
+def _there(looking: Looking, part: Dataset, number: int, most: int = LARGEST_MAP) -> Plain | None:
+    """Give what the data say of the places that the outputs are to tell."""
+    told = [marks_there(looking, part, number, output, most) for output in laid_over(looking)]
+    return together([marks for marks in told if marks])
+
+
 @torch.no_grad()
 def _found(looking: Looking, part: Dataset, numbers: NDArray[np.int64], place: int) -> list[Plain]:
-    """Ask about some samples: what is found on each, and its loss."""
+    """Ask about some samples: what is found on each by all outputs that tell places, and the loss of one output."""
     facts = looking.facts.outputs[place]
     spec = next(loss for loss in looking.recipe.losses if loss.output == facts.name)
     loss_of = loss_function(spec, facts)
     some = part.subset(numbers)
     inputs = prepared(looking, [some.inputs[looking.opened.fit.inputs[one.name]] for one in looking.facts.inputs])
-    said = read_output(looking.opened, place, outputs_of(looking.opened.module(*inputs))[place])
+    values = outputs_of(looking.opened.module(*inputs))
+    asked = [looking.facts.outputs.index(output) for output in laid_over(looking)]
+    said = [read_output(looking.opened, i, values[i]) for i in asked]
     scored, targets = outputs_of(looking.scoring(*inputs))[place], encoded(looking, some, facts)
     return [
         {
-            "there": marks_there(looking, some, i, facts),
-            "found": found_marks(looking, said, i),
+            "there": _there(looking, some, i),
+            "found": together([marks for one in said if (marks := found_marks(looking, one, i))]),
             "loss": finite(float(loss_of(scored[i : i + 1], targets[i : i + 1]))),
         }
         for i in range(len(numbers))
@@ -158,13 +167,14 @@ def _worst(looking: Looking, part: Dataset, found: Measured, i: int, output: str
 
 
 def choose_output(looking: Looking, output: str | None) -> int:
-    """Give the place of an output: the one that was asked for, or the first with classes, or the first."""
+    """Give the place of an output: the one that was asked for, the first with classes or with places, or the first."""
     names = [facts.name for facts in looking.facts.outputs]
     if output is not None:
         if output not in names:
             raise TrainingError(f"{looking.folder.id} has no output {output!r}; it has {', '.join(names)}.")
         return names.index(output)
-    return next((i for i, facts in enumerate(looking.facts.outputs) if classes_of(looking, facts)), 0)
+    main = [facts for facts in looking.facts.outputs if classes_of(looking, facts)] or laid_over(looking)
+    return names.index(main[0].name) if main else 0
 
 
 def classes_of(looking: Looking, output: CapsuleFacts) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from inkcap.training.data import Dataset
 from inkcap.training.data.marks import LARGEST_MAP, marks_of, true_marks
+from inkcap.training.data.placed import INSTANCES
 from inkcap.training.facts import CapsuleFacts
 from inkcap.training.inspection.looking import Looking
 from inkcap.training.inspection.summary import Plain
@@ -15,8 +16,27 @@ def has_pixels(looking: Looking, output: CapsuleFacts) -> bool:
 
 
 def places(looking: Looking, output: CapsuleFacts) -> bool:
-    """Tell whether an output tells what is where: boxes, or the class of every pixel."""
-    return looking.opened.targets[output.name] == "boxes" or has_pixels(looking, output)
+    """Tell whether an output tells what is where: boxes, masks, or the class of every pixel."""
+    return looking.opened.targets[output.name] in ("boxes", "instances") or has_pixels(looking, output)
+
+
+def laid_over(looking: Looking) -> list[CapsuleFacts]:
+    """Give the outputs that are laid over one picture together: the boxes that name the most, and one map."""
+    outputs = looking.facts.outputs
+    boxes = [output for output in outputs if looking.opened.targets[output.name] == "boxes"]
+    maps = [output for output in outputs if output not in boxes and places(looking, output)]
+    # Proposals tell objects from background alone; where there are detections, these are meant.
+    chosen = [*([max(boxes, key=lambda output: output.scores)] if boxes else []), *maps[:1]]
+    return [output for output in outputs if output in chosen]
+
+
+def together(marks: list[Plain]) -> Plain | None:
+    """Lay what several outputs tell over one picture; None where none tells anything."""
+    if not marks:
+        return None
+    boxes = [box for one in marks for box in one["boxes"]]
+    pixels = next((one["pixels"] for one in marks if one["pixels"] is not None), None)
+    return marks[0] | {"boxes": boxes, "pixels": pixels}
 
 
 def found_marks(looking: Looking, said: OutputPrediction, sample: int, most: int = LARGEST_MAP) -> Plain | None:
@@ -24,6 +44,9 @@ def found_marks(looking: Looking, said: OutputPrediction, sample: int, most: int
     output = looking.facts.output(said.name)
     if said.meaning == "detections":
         return marks_of(output.picture or (1, 1), said.classes, said.values[sample])
+    if said.meaning == "instances":
+        pixels = said.values[sample] // INSTANCES
+        return marks_of((pixels.shape[0], pixels.shape[1]), said.classes, pixels=pixels, most=most)
     if said.labels is None or not has_pixels(looking, output):
         return None
     height, width = output.positions
