@@ -85,7 +85,7 @@ def open_drawing(page: Any, server: Server, id: str) -> float:
     start = time.perf_counter()
     page.goto(f"{server.address}#/drawing/{id}")
     page.wait_for_selector(".painted[data-painted]", state="attached", timeout=120_000)
-    page.wait_for_function("() => Number(document.querySelector('.painted').dataset.painted) > 100", timeout=120_000)
+    page.wait_for_function("() => Number(document.querySelector('.painted')?.dataset.painted) > 100", timeout=120_000)
     seconds = time.perf_counter() - start
     page.wait_for_timeout(800)
     return seconds

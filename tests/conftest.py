@@ -16,6 +16,9 @@ from inkcap.cli import main
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
 
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and every process that they start inherits it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @dataclass(frozen=True)
 class Answer:
