@@ -16,7 +16,7 @@ from inkcap.cli import main
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
 
-# A shell that starts the tests in the background lets them ignore Ctrl-C, and every process that they start inherits it.
+# A shell that starts tests in the background lets them ignore Ctrl-C, and so every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -2767,7 +2767,7 @@ export interface components {
              * Meaning
              * @enum {string}
              */
-            meaning: "probabilities" | "scores" | "numbers" | "detections";
+            meaning: "probabilities" | "scores" | "numbers" | "detections" | "instances";
             /** Output */
             output: string;
             there: components["schemas"]["Marks"] | null;
