@@ -199,6 +199,9 @@ def _found(page: Page, zoo: str, samples: int, epochs: int) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector(f"dialog .data-outline:has-text('{samples}')", timeout=120_000)
     page.locator("dialog footer .primary").click()
+    page.locator("#dock .recipe details summary").click()
+    page.select_option("#schedule", "one-cycle")
+    page.locator("#dock .recipe details summary").click()
     for name, value in (("epochs", epochs), ("batch", 16), ("rate", 0.003)):
         page.fill(f"#dock [data-attribute={name}]", str(value))
     page.keyboard.press("Tab")
@@ -211,12 +214,12 @@ def _found(page: Page, zoo: str, samples: int, epochs: int) -> None:
 
 
 def _detector(page: Page) -> None:
-    _found(page, "ssd_narrow", 900, 20)
+    _found(page, "ssd_narrow", 990, 18)
 
 
 def _masks(page: Page) -> None:
     page.get_by_text("Dark mode").click()
-    _found(page, "unet_narrow", 600, 20)
+    _found(page, "mask_rcnn_narrow", 990, 15)
 
 
 SCENES: dict[str, Callable[[Page], None]] = {

@@ -41,7 +41,9 @@ NOT_RUN = {
     "docs/benchmarks.md": ["$ make bench", "$ python benchmarks/universal.py", "$ python benchmarks/signals.py"],
     "docs/tutorial.md": ["$ inkcap train lenet.inkcap.json --data mnist"],
     "docs/guides/games.md": ["$ inkcap train dqn_small.inkcap.json --data grid-world --epochs 20 --schedule cosine"],
-    "docs/guides/transformers.md": ["$ inkcap train gpt_small.inkcap.json --data sentences --epochs 1"],
+    "docs/guides/transformers.md": [
+        "$ inkcap train gpt_small.inkcap.json --data sentences --batch 32 --rate 0.003 --epochs 8"
+    ],
     SYMBOL_GUIDE: ["$ make docs", "$ make test"],
     NETWORK_GUIDE: ["$ make docs", "$ make test"],
 }
