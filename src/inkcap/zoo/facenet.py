@@ -116,7 +116,7 @@ NETWORKS = (
     KnownNetwork("facenet_nn1", "FaceNet NN1, faces as places on a sphere", SCHROFF, nn1, (220, 220, 3)),
     KnownNetwork(
         "facenet_narrow",
-        "narrow FaceNet for small pictures, drawn to be trained",
+        "narrow FaceNet for small pictures",
         SCHROFF,
         partial(nn1, input=(32, 32, 1), width=16, dense=128, name="narrow FaceNet"),
         (32, 32, 1),

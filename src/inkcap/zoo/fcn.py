@@ -109,7 +109,7 @@ def _networks() -> Iterator[KnownNetwork]:
     for layers in (50, 101):
         title = f"FCN of ResNet of {layers} layers, two heads"
         yield KnownNetwork(f"fcn_resnet{layers}_tv", title, paper, partial(fcn_resnet, layers), (520, 520, 3), 21)
-    title = "narrow FCN for small pictures, drawn to be trained"
+    title = "narrow FCN for small pictures"
     yield KnownNetwork("fcn_narrow", title, paper, fcn_narrow, (64, 64, 3), 4)
 
 

@@ -264,7 +264,7 @@ NETWORKS = (
     ),
     KnownNetwork(
         "faster_rcnn_narrow",
-        "narrow Faster R-CNN, drawn to be trained",
+        "narrow Faster R-CNN for small pictures",
         REN,
         rcnn_narrow,
         (64, 64, 3),
@@ -272,7 +272,7 @@ NETWORKS = (
     ),
     KnownNetwork(
         "mask_rcnn_narrow",
-        "narrow Mask R-CNN, drawn to be trained",
+        "narrow Mask R-CNN for small pictures",
         HE,
         partial(rcnn_narrow, masks=True),
         (64, 64, 3),

@@ -119,5 +119,5 @@ NETWORKS = (
     KnownNetwork(
         "ssd300_tv_coco91", "SSD of 300×300, 90 classes and none", LIU, partial(ssd300, classes=91), (300, 300, 3), 91
     ),
-    KnownNetwork("ssd_narrow", "narrow SSD for small pictures, drawn to be trained", LIU, ssd_narrow, (64, 64, 3), 4),
+    KnownNetwork("ssd_narrow", "narrow SSD for small pictures", LIU, ssd_narrow, (64, 64, 3), 4),
 )

@@ -96,7 +96,5 @@ RONNEBERGER = Reference(
 )
 NETWORKS = (
     KnownNetwork("unet", "U-Net, the class of every pixel", RONNEBERGER, unet, (572, 572, 1), 2),
-    KnownNetwork(
-        "unet_narrow", "narrow U-Net for small pictures, drawn to be trained", RONNEBERGER, unet_narrow, (64, 64, 3), 4
-    ),
+    KnownNetwork("unet_narrow", "narrow U-Net for small pictures", RONNEBERGER, unet_narrow, (64, 64, 3), 4),
 )
