@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "browser")]
 
 from foreign import model_of  # noqa: E402
-from hands import drop, open_zoo, quick_add, start_empty  # noqa: E402
+from hands import drop, open_zoo, quick_add, start_empty, train_in_studio  # noqa: E402
 from serving import Server  # noqa: E402
 
 from browser import SWITCHES, find_chromium  # noqa: E402
@@ -185,28 +185,9 @@ def _imported(page: Page) -> None:
     page.wait_for_selector(".chip.bad")
 
 
-def _found(page: Page, zoo: str, samples: int, epochs: int) -> None:
+def _found(page: Page, zoo: str, **recipe: object) -> None:
     """Train a network on shapes as a person does, and show what it finds on pictures that it has not seen."""
-    open_zoo(page, zoo)
-    page.keyboard.press("r")
-    page.wait_for_selector("#data option[value=shapes]", state="attached")
-    page.select_option("#data", label="Own data …")
-    page.fill("dialog [name=path]", "shapes")
-    page.get_by_role("button", name="Look into it").click()
-    page.wait_for_selector("dialog .marked")
-    page.locator("dialog details summary").click()
-    page.fill("dialog [data-option=n]", str(samples))
-    page.keyboard.press("Enter")
-    page.wait_for_selector(f"dialog .data-outline:has-text('{samples}')", timeout=120_000)
-    page.locator("dialog footer .primary").click()
-    page.locator("#dock .recipe details summary").click()
-    page.select_option("#schedule", "one-cycle")
-    page.locator("#dock .recipe details summary").click()
-    for name, value in (("epochs", epochs), ("batch", 16), ("rate", 0.003)):
-        page.fill(f"#dock [data-attribute={name}]", str(value))
-    page.keyboard.press("Tab")
-    page.click("#dock .recipe .primary:not([disabled])")
-    page.wait_for_selector("#dock [data-run-state=finished]", timeout=1_800_000)
+    train_in_studio(page, zoo, "shapes", {"n": 2000}, "one-cycle", batch=16, **recipe)
     page.locator("#dock").get_by_text("Show on the network").click()
     page.wait_for_selector("#insight .legend-scale")
     page.keyboard.press("w")
@@ -214,12 +195,12 @@ def _found(page: Page, zoo: str, samples: int, epochs: int) -> None:
 
 
 def _detector(page: Page) -> None:
-    _found(page, "ssd_narrow", 990, 18)
+    _found(page, "ssd_narrow", epochs=15, rate=0.004, augment="flip=both")
 
 
 def _masks(page: Page) -> None:
     page.get_by_text("Dark mode").click()
-    _found(page, "mask_rcnn_narrow", 990, 15)
+    _found(page, "mask_rcnn_narrow", epochs=12, rate=0.003)
 
 
 SCENES: dict[str, Callable[[Page], None]] = {

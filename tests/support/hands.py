@@ -107,3 +107,42 @@ def drawing_id(page) -> str:
     found = re.search(r"#/drawing/([\w-]+)", page.url)
     assert found
     return found[1]
+
+
+LEARNT = 1_800_000
+"""Milliseconds that no training of the guides takes, on a busy machine either."""
+
+
+def choose_data(page, name: str, options: dict[str, object]) -> None:
+    """Choose data by their name, with options where some are given."""
+    page.wait_for_selector(f"#data option[value='{name}']", state="attached")
+    if not options:
+        page.select_option("#data", name)
+        return
+    page.select_option("#data", label="Own data …")
+    page.fill("dialog [name=path]", name)
+    page.get_by_role("button", name="Look into it").click()
+    page.wait_for_selector("dialog .data-outline", timeout=120_000)
+    page.locator("dialog details summary").click()
+    for option, value in options.items():
+        page.fill(f"dialog [data-option={option}]", str(value))
+        page.keyboard.press("Enter")
+        told = re.compile(str(value).replace("000", ".?000"))
+        page.locator("dialog .data-outline").filter(has_text=told).wait_for(timeout=120_000)
+    page.locator("dialog footer .primary").click()
+
+
+def train_in_studio(page, zoo: str, data: str, options: dict[str, object], schedule: str, **recipe: object) -> str:
+    """Open a network, choose data and recipe in the panel, start, and give the name of the finished run."""
+    open_zoo(page, zoo)
+    page.keyboard.press("r")
+    choose_data(page, data, options)
+    page.locator("#dock .recipe details summary").click()
+    if schedule:
+        page.select_option("#schedule", schedule)
+    for name, value in recipe.items():
+        page.fill(f"#dock [data-attribute={name}]", str(value))
+        page.keyboard.press("Tab")
+    page.click("#dock .recipe .primary:not([disabled])")
+    page.wait_for_selector("#dock [data-run-state=finished]", timeout=LEARNT)
+    return page.evaluate("async () => (await (await fetch('/api/runs')).json())[0].id")

@@ -224,6 +224,8 @@ describe("warnings", () => {
         { a: line({ update: [null, 0.5] }), b: line({ update: [null, 1e-9] }), c: line({ update: [null, 1e-3] }) },
       ),
     ).toEqual(["wild a", "still b"]);
+    // At the end of a schedule all weights stand nearly still: that is meant.
+    expect(of({}, { a: line({ update: [null, 1e-9] }), b: line({ update: [null, 1e-8] }) })).toEqual([]);
   });
   it("are silent where all is well", () => {
     expect(of({ a: capsule({ delta: [1, 0.1] }), b: capsule({ delta: [1, 0.2], dead: [0, 0.2] }) })).toEqual([]);

@@ -56,8 +56,15 @@ function ofErrors(signals: Signals, i: number): Warning[] {
   return found;
 }
 
+/** The middle of the updates of all weights: at the end of many a schedule the rate is nearly nothing for all. */
+function usualUpdate(all: readonly { update?: readonly (number | null)[] | null }[], i: number): number {
+  const values = all.flatMap(({ update }) => numberAt(update, i) ?? []).sort((a, b) => a - b);
+  return values[Math.floor(values.length / 2)] ?? 0;
+}
+
 function ofUpdates(signals: Signals, i: number): Warning[] {
   const found: Warning[] = [];
+  const usual = usualUpdate([...Object.values(signals.capsules), ...Object.values(signals.connections)], i);
   for (const [id, { weight, update }] of [
     ...Object.entries(signals.capsules),
     ...Object.entries(signals.connections),
@@ -65,7 +72,7 @@ function ofUpdates(signals: Signals, i: number): Warning[] {
     const value = numberAt(update, i);
     if (isBroken(weight, i)) found.push({ kind: "broken", id, value: Number.NaN });
     else if (value !== null && value > WILD) found.push({ kind: "wild", id, value });
-    else if (value !== null && value > 0 && value < STILL) found.push({ kind: "still", id, value });
+    else if (value !== null && value > 0 && value < STILL && usual >= STILL) found.push({ kind: "still", id, value });
   }
   return found;
 }

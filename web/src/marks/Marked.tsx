@@ -89,7 +89,8 @@ function Tags({ boxes, marks }: { boxes: readonly MarkedBox[]; marks: Marks }) {
   const theme = useStudio((s) => s.theme);
   return (
     <>
-      {boxes.map((box) => {
+      {/* The surest come last, on top of others. */}
+      {[...boxes].reverse().map((box) => {
         const { x, y, w } = shareOf(box, marks);
         // Names begin at the left edge of their boxes, or end at the right one where they would leave the picture.
         const side = x > 0.45 ? { right: `${100 * Math.max(0, 1 - x - w)}%` } : { left: `${100 * Math.max(0, x)}%` };
