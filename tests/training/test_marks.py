@@ -51,7 +51,7 @@ def test_the_marks_of_data_are_their_targets(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def detector(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A narrow SSD that has seen a few shapes once."""
-    recipe = Recipe(DataSpec("shapes", {"n": "24"}), epochs=1, batch=8, optimiser=OptimiserSpec("adam", 0.003))
+    recipe = Recipe(DataSpec("shapes", {"n": "24"}), epochs=1, batch=8, signals=True)
     return train(ssd_narrow(width=4), recipe, tmp_path_factory.mktemp("detector")).run
 
 
@@ -123,3 +123,9 @@ def test_boxes_and_masks_are_laid_over_one_picture_and_proposals_left_out(tmp_pa
     assert answers[1]["found"]["boxes"] == told["examples"][0]["found"]["boxes"]
     assert answers[2]["found"]["pixels"] == told["examples"][0]["found"]["pixels"]
     assert inspection.confusion("validation")["output"] == "detections"
+
+
+def test_rows_of_a_list_are_no_dead_units(detector: RunFolder) -> None:
+    signals = Inspection(detector).signals()["capsules"]
+    assert signals["detections"]["dead"] == [None] * len(signals["detections"]["dead"])
+    assert None not in signals["conv1"]["dead"]

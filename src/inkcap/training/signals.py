@@ -68,7 +68,8 @@ class SignalWatch:
                 output=sample_norm(passed.outputs[id]),
                 # The loss is a mean over the batch: a sample's own δ is as many times larger as there are samples.
                 delta=delta_norm(passed.deltas[id], samples) if id in passed.deltas else None,
-                dead=None if id in self.network.inputs else dead_share(passed.outputs[id]),
+                # Rows of a list that is not full are 0, and data may be; neither has units that could die.
+                dead=None if id in self.network.inputs or capsule.record.items else dead_share(passed.outputs[id]),
                 milliseconds=1000 * spent.get(id, 0.0),
                 megabytes=self._pass.bytes_of(id, samples) / 1e6,
                 weight=own.weight,
