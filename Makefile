@@ -5,7 +5,7 @@ BIN       = $(VENV)/bin
 WORKSPACE = .
 PORT      = 8765
 JOBS      = 2
-WORKERS   = 4
+WORKERS   = 3
 
 # Stamps: what is installed, renewed only when pyproject.toml changes.
 RUNTIME = $(VENV)/.inkcap-runtime
@@ -31,7 +31,7 @@ help:
 studio: $(RUNTIME) front
 	@$(BIN)/inkcap studio "$(WORKSPACE)" --port "$(PORT)"
 
-# Small networks gain nothing from threads; tests that wait for processes leave room for more workers than cores.
+# Small networks gain nothing from threads; tests that wait for processes leave room for a third worker.
 test: $(DEV) front browser
 	@$(MAKE) --no-print-directory check
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

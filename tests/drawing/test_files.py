@@ -12,12 +12,13 @@ import pytest
 from drawn import random_drawings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_zoo import each_network
 
 from inkcap.drawing import Drawing, DrawingError, drawing_schema, from_text, load_drawing, save_drawing
 from inkcap.drawing.limits import FILE_BYTES
 from inkcap.drawing.migrations import FORMAT, MIGRATIONS, Migration, migrate, untested
 from inkcap.structures import InkcapError
-from inkcap.zoo import NETWORKS, draw
+from inkcap.zoo import draw
 
 SCHEMA = jsonschema.Draft202012Validator(drawing_schema())
 
@@ -103,7 +104,7 @@ def test_every_section_goes_through_the_file_byte_for_byte() -> None:
     assert from_text(text).to_text() == text
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", each_network())
 def test_networks_go_through_the_file_byte_for_byte(name, tmp_path) -> None:
     drawing = draw(name)
     path = tmp_path / "x.inkcap.json"

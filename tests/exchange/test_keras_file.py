@@ -47,6 +47,10 @@ WITHOUT = {
     "faster_rcnn_vgg16_caffe": "2D-selection",
     "faster_rcnn_r50_fpn_tv": "2D-selection",
     "mask_rcnn_r50_fpn_tv": "2D-selection",
+    "mask_rcnn_narrow": "2D-selection",
+    "facenet_narrow": "local response normalisation",
+    "facenet_nn1": "local response normalisation",
+    "facenet_nn2": "local response normalisation",
 }
 """The networks that have something for which Keras has no layer, and what it is."""
 QUICK = {"mlp_fig1_5-7-7-7-4", "figure-16", "lenet_caffe", "vgg11_bn", "googlenet_tv_main", "squeezenet1_0", "resnet18"}

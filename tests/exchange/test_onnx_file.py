@@ -22,6 +22,7 @@ CHOOSING = {
     "faster_rcnn_narrow": "the 2D-selection capsule proposals and the 2D-selection capsule rpn",
     "faster_rcnn_vgg16_caffe": "the 2D-selection capsule rois and the 2D-region capsule roi_pool5",
     "faster_rcnn_r50_fpn_tv": "the 2D-selection capsule proposals and the 2D-region capsule roi_align7",
+    "mask_rcnn_narrow": "the 2D-selection capsule proposals and the 2D-selection capsule rpn",
     "mask_rcnn_r50_fpn_tv": "the 2D-selection capsule proposals and the 2D-region capsule roi_align7",
 }
 """Networks that choose boxes, and the capsules that do."""

@@ -36,6 +36,7 @@ ROUTING = {
 }  # fmt: skip
 CHOOSING = {
     "faster_rcnn_vgg16_caffe", "faster_rcnn_r50_fpn_tv", "mask_rcnn_r50_fpn_tv", "faster_rcnn_narrow", "ssd_narrow",
+    "mask_rcnn_narrow",
 }  # fmt: skip
 OTHERWISE = {"mp_neuron", "mlp-figure-22", "figure-25", "3dcnn_ji"}
 """They come in as other symbols that compute the same."""

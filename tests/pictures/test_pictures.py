@@ -10,6 +10,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 from PIL import Image
+from small_zoo import each_network
 
 from inkcap.drawing import Capsule, Drawing, Edit, Group, Layout, PictureError, Plain, Put, Use, draw_svg, svg_to_png
 from inkcap.drawing.glyphs import SIGNS, form_of
@@ -21,7 +22,7 @@ from inkcap.drawing.picture_scene import WEIGHT_SIZE, Scene, Shown, scene_of_dra
 from inkcap.drawing.picture_text import clean, shorten, width_of
 from inkcap.network import check
 from inkcap.symbols import CAPSULES, CONNECTIONS
-from inkcap.zoo import NETWORKS, draw, picture_of
+from inkcap.zoo import draw, picture_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "\"><script>alert(1)</script>&amp;'\n]]><!--"
@@ -45,7 +46,7 @@ def scene_of(drawing: Drawing) -> Scene:
     return scene_of_drawing(drawing, structures, dict.fromkeys(drawing.connections, "512×1024"), {}, Shown())
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", each_network())
 def test_every_network_of_the_zoo_becomes_the_same_valid_picture_twice(name):
     svg = picture_of(check(draw(name)))
     assert svg == picture_of(check(draw(name)))
@@ -89,7 +90,7 @@ def test_a_long_name_is_shortened_and_whole_in_the_title():
 
 
 @pytest.mark.parametrize("direction", ["right", "down"])
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", each_network())
 def test_lines_end_at_their_capsules_and_text_lies_on_none(name: str, direction: Direction):
     scene = scene_of(draw(name))
     layout = layout_of(scene, direction)

@@ -78,7 +78,7 @@ class Now:
 
 
 @pytest.mark.parametrize(
-    ("kills", "epochs"), [(6, 80), pytest.param(40, 4_000, marks=pytest.mark.soak)], ids=["few", "forty"]
+    ("kills", "epochs"), [(6, 200), pytest.param(40, 4_000, marks=pytest.mark.soak)], ids=["few", "forty"]
 )
 def test_no_acknowledged_edit_is_lost_and_trainings_go_on_through_every_kill(tmp_path, kills, epochs):
     workspace = tmp_path / "work"

@@ -65,7 +65,10 @@ SMALL: dict[str, dict[str, Any]] = {
 LIKE_ANOTHER = (
     "vgg13*", "vgg19*", "vgg16_bn", "resnet34", "resnet101*", "resnet152*", "resnet50_original", "densenet16*",
     "densenet201", "alphagozero_39*", "alphagozero_19_convbias", "googlenet_caffe_main", "deepae_faces*",
-    "dqn_nature_A18", "dqn_nature_A6", "3dcnn_ji", "fcn16s*", "fcn_resnet101*", "ssd300_tv*", "yolov1_darknet*",
+    "dqn_nature_A18", "dqn_nature_A6", "3dcnn_ji", "fcn16s*", "fcn32s*", "fcn_resnet*", "ssd300*", "yolov1_darknet*",
+    "faster_rcnn_r50*", "faster_rcnn_narrow", "facenet_nn1", "unet_narrow", "densenet121", "vgg16",
+    "googlenet_caffe_aux", "lenet_fig21_32-64-128", "lenet_fig21_32-64-1024", "alexnet_caffe_groups", "vgg11",
+    "alexnet_nogroups", "squeezenet1_0", "capsnet_sabour_tfcode", "emcaps_A64*", "deepae_curves*",
 )  # fmt: skip
 """Networks with more of what another has, or dear for what they show: what is done to each takes them in a soak."""
 
