@@ -51,6 +51,19 @@ WITHOUT = {
     "facenet_narrow": "local response normalisation",
     "facenet_nn1": "local response normalisation",
     "facenet_nn2": "local response normalisation",
+    "fcn32s_vgg16_caffe": "2D-softmax .*a block of x",
+    "fcn16s_vgg16_caffe": "2D-softmax .*a block of x",
+    "fcn8s_vgg16_caffe": "2D-softmax .*a block of x",
+    "fcn_resnet50_tv": "resamples by no whole number",
+    "fcn_resnet101_tv": "resamples by no whole number",
+    "unet": "2D-identical .*a block of x",
+    "yolov1_darknet_cfg": "a kernel of its own for every position",
+    "ssd300_voc21": "2D-L2 normalisation",
+    "ssd300_tv_coco91": "2D-L2 normalisation",
+    "mobilenet_v2": "2D-hard tanh",
+    "elman_rows": "1D-identical",
+    "vit_b_16": "2D-identical",
+    "gpt_small": "its data are int64",
 }
 """The networks that have something for which Keras has no layer, and what it is."""
 QUICK = {"mlp_fig1_5-7-7-7-4", "figure-16", "lenet_caffe", "vgg11_bn", "googlenet_tv_main", "squeezenet1_0", "resnet18"}
