@@ -30,7 +30,7 @@ def drawings() -> list[tuple[Any, dict[str, Any]]]:
     found: list[tuple[Any, dict[str, Any]]] = []
     for hidden, changes in (
         ("tanh", {"optimiser": OptimiserSpec("adam", 0.02), "schedule": ScheduleSpec("cosine", {"warm_up": 1})}),
-        ("stochastic-binary", {"optimiser": OptimiserSpec("nesterov", 0.02), "algorithm": "universal", "workers": 2}),
+        ("stochastic-binary", {"optimiser": OptimiserSpec("nesterov", 0.02), "engine": "explicit", "workers": 2}),
         ("relu", {"optimiser": OptimiserSpec("rmsprop", 0.005), "schedule": ScheduleSpec("plateau", {"patience": 1})}),
     ):
         drawing = Drawing(f"killed-{hidden.split('-')[0]}")

@@ -23,30 +23,28 @@ def small(dtype: str = "float64") -> Drawing:
     return mlp((2, 6, 4, 2), "small", dtype, last="softmax")
 
 
-def trained(folder: Path, algorithm: str, optimiser: str, **settings: object) -> tuple[object, dict]:
-    recipe = Recipe(
-        DataSpec("moons"), optimiser=OptimiserSpec(optimiser, 0.01), epochs=2, algorithm=algorithm, **settings
-    )
+def trained(folder: Path, engine: str, optimiser: str, **settings: object) -> tuple[object, dict]:
+    recipe = Recipe(DataSpec("moons"), optimiser=OptimiserSpec(optimiser, 0.01), epochs=2, engine=engine, **settings)
     result = train(small(), recipe, folder)
     return result, load_file(result.run.path / "weights.safetensors")
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 def test_every_optimiser_comes_to_the_same_weights(optimiser: str, tmp_path: Path) -> None:
-    _, by_tape = trained(tmp_path, "autograd", optimiser)
-    _, by_plan = trained(tmp_path, "universal", optimiser)
+    _, by_tape = trained(tmp_path, "eager", optimiser)
+    _, by_plan = trained(tmp_path, "explicit", optimiser)
     for name, weight in by_tape.items():
         torch.testing.assert_close(by_plan[name], weight, rtol=1e-10, atol=1e-10)
 
 
 def test_a_run_has_the_same_bits_twice_and_can_be_used(tmp_path: Path) -> None:
-    first, one = trained(tmp_path, "universal", "adam", clip=1.0, freeze=("b.bias",))
-    _, two = trained(tmp_path, "universal", "adam", clip=1.0, freeze=("b.bias",))
+    first, one = trained(tmp_path, "explicit", "adam", clip=1.0, freeze=("b.bias",))
+    _, two = trained(tmp_path, "explicit", "adam", clip=1.0, freeze=("b.bias",))
     assert all(torch.equal(one[name], two[name]) for name in one)
     module, network = build(check(small()).network), check(small()).network
     initialise(module, network, 0)
     assert torch.equal(one["b.bias"], weights_of(module)["b.bias"])
-    assert first.run.recipe().algorithm == "universal"
+    assert first.run.recipe().engine == "explicit"
     assert evaluate(first.run).samples > 0
     assert predict(first.run, {"a": [[0.0, 1.0]]}).samples == 1
 
@@ -117,8 +115,8 @@ def worn() -> Drawing:
 
 def test_what_is_random_or_looks_at_the_batch_comes_to_the_same_weights(tmp_path: Path) -> None:
     found = []
-    for algorithm in ("autograd", "universal"):
-        recipe = Recipe(DataSpec("moons"), epochs=2, algorithm=algorithm)
+    for engine in ("eager", "explicit"):
+        recipe = Recipe(DataSpec("moons"), epochs=2, engine=engine)
         result = train(worn(), recipe, tmp_path)
         found.append(load_file(result.run.path / "weights.safetensors"))
         assert evaluate(result.run).samples > 0
@@ -145,10 +143,8 @@ def functions() -> Drawing:
 
 def test_functions_with_parameters_and_chance_come_to_the_same_weights(tmp_path: Path) -> None:
     found = []
-    for algorithm in ("autograd", "universal"):
-        recipe = Recipe(
-            DataSpec("digits"), optimiser=OptimiserSpec("adam", 0.01), epochs=1, batch=256, algorithm=algorithm
-        )
+    for engine in ("eager", "explicit"):
+        recipe = Recipe(DataSpec("digits"), optimiser=OptimiserSpec("adam", 0.01), epochs=1, batch=256, engine=engine)
         result = train(functions(), recipe, tmp_path)
         found.append(load_file(result.run.path / "weights.safetensors"))
     by_tape, by_plan = found

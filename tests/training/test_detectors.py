@@ -59,8 +59,7 @@ def test_a_detector_learns_is_measured_and_asked(tmp_path: Path) -> None:
 
 def test_universal_backpropagation_trains_a_detector_alike(tmp_path: Path) -> None:
     by_autograd, universal = (
-        train(detector(), recipe(1, algorithm=algorithm), workspace=tmp_path).values
-        for algorithm in ("autograd", "universal")
+        train(detector(), recipe(1, engine=engine), workspace=tmp_path).values for engine in ("eager", "explicit")
     )
     assert universal["val_loss"] == pytest.approx(by_autograd["val_loss"], rel=1e-4)
     assert universal["loss"] == pytest.approx(by_autograd["loss"], rel=1e-4)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from inkcap.training.engines.choice import Choice
 from inkcap.training.environment import choose_device, describe_environment, prepare_environment, steady
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import CapsuleFacts, NetworkFacts
@@ -43,7 +44,7 @@ def test_everything_is_as_it_was_afterwards() -> None:
         assert threads == torch.get_num_threads() == 1
         assert torch.are_deterministic_algorithms_enabled()
         torch.rand(1)
-        facts = describe_environment(torch.device("cpu"), threads)
+        facts = describe_environment(torch.device("cpu"), Choice(threads=threads))
     assert before[:2] == (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled())
     assert torch.equal(before[2], torch.random.get_rng_state())
     assert facts["torch"] == torch.__version__

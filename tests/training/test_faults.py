@@ -43,10 +43,10 @@ def _failure(folder: Path, drawing: Drawing, recipe: Recipe) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("algorithm", ["autograd", "universal"])
-def test_an_extreme_sample_and_the_first_capsule_are_named(tmp_path: Path, algorithm: str) -> None:
+@pytest.mark.parametrize("engine", ["eager", "explicit"])
+def test_an_extreme_sample_and_the_first_capsule_are_named(tmp_path: Path, engine: str) -> None:
     _table(tmp_path, extreme=17)
-    words = _failure(tmp_path, _drawn(), _recipe(algorithm=algorithm))
+    words = _failure(tmp_path, _drawn(), _recipe(engine=engine))
     assert "the loss became" in words
     assert "not finite; the batch was lines" in words
     # A line of the file: the header is the first, and lines are counted from 1.

@@ -21,9 +21,9 @@ def board() -> Drawing:
     return drawing
 
 
-@pytest.mark.parametrize("algorithm", ["autograd", "universal"])
-def test_it_learns_positions_as_classes(tmp_path, algorithm: str) -> None:
-    result = train(board(), Recipe(DataSpec("digits"), epochs=6, algorithm=algorithm, threads=1), tmp_path)
+@pytest.mark.parametrize("engine", ["eager", "explicit"])
+def test_it_learns_positions_as_classes(tmp_path, engine: str) -> None:
+    result = train(board(), Recipe(DataSpec("digits"), epochs=6, engine=engine, threads=1), tmp_path)
     # Positions share their kernels, so this is no good classifier; guessing would be right in one of ten.
     assert result.values["val_accuracy"] > 0.5
     found = evaluate(result.run)

@@ -91,8 +91,8 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
     "augmentation": (_drawn(), {"data": DataSpec("moons", {"n": 60}, augment="noise=0.2")}),
     "two workers": (_drawn(), {"data": DataSpec("moons", {"n": 60}, augment="noise=0.2"), "workers": 2}),
     "stochastic": (_drawn(hidden="stochastic-binary"), {}),
-    "universal": (_drawn(), {"algorithm": "universal"}),
-    "universal, stochastic": (_drawn(hidden="stochastic-binary"), {"algorithm": "universal", "clip": 0.5}),
+    "universal": (_drawn(), {"engine": "explicit"}),
+    "universal, stochastic": (_drawn(hidden="stochastic-binary"), {"engine": "explicit", "clip": 0.5}),
     "float16": (_drawn("float16", wear=False), {}),
     "float16, momentum": (_drawn("float16", wear=False), {"optimiser": OptimiserSpec("momentum", 0.05)}),
     "float64": (_drawn("float64"), {}),
@@ -101,7 +101,7 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
     "accuracy": (_drawn(), {"monitor": "accuracy"}),
     "plain": (_neurons(), {}),
     "played": (small_q_network(input=(2, 3, 4), width=3, hidden=8), {"data": GAME, "monitor": "reward"}),
-    "played, dropout": (_player(), {"data": GAME, "algorithm": "universal"}),
+    "played, dropout": (_player(), {"data": GAME, "engine": "explicit"}),
 }
 
 

@@ -51,7 +51,7 @@ def test_policy_and_value_are_learnt_together(tmp_path: Path) -> None:
 def test_both_algorithms_learn_them_alike(tmp_path: Path) -> None:
     positions(tmp_path)
     drawing = alphago_zero(1, input=(4, 4, 3), width=4, hidden=4)
-    one, other = (train(drawing, recipe(epochs=1, algorithm=way), tmp_path).values for way in ("autograd", "universal"))
+    one, other = (train(drawing, recipe(epochs=1, engine=way), tmp_path).values for way in ("eager", "explicit"))
     for name in ("val_loss.policy", "val_loss.value"):
         assert one[name] == pytest.approx(other[name], rel=1e-4)
 

@@ -74,7 +74,7 @@ def train(
     init_renamed: Annotated[str | None, typer.Option(metavar="OLD=NEW", help=HELP["init_renamed"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
-    algorithm: Annotated[str | None, typer.Option(help=HELP["algorithm"])] = None,
+    engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,

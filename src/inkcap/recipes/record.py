@@ -19,7 +19,7 @@ _USUAL_LOSSES = {
     "instances": "masks",
 }
 NORMALISATIONS = ("auto", "none", "unit", "standard")
-ALGORITHMS = ("autograd", "universal")
+ENGINES = ("auto", "eager", "explicit", "compiled")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -131,7 +131,7 @@ class Recipe:
     workers: int = entry(
         0, "whole", "threads that vary and prepare the next batches while a step computes; 0 = none", least=0, most=64
     )
-    algorithm: str = entry("autograd", "choice", "how gradients are computed", choices=ALGORITHMS)
+    engine: str = entry("auto", "choice", "what computes the steps; auto = what is fastest here", choices=ENGINES)
     pretrain: int = entry(
         0,
         "whole",

@@ -34,7 +34,7 @@ def recipe_from_text(text: str | bytes, name: str = "recipe") -> Recipe:
 
 def recipe_from_json(value: object, name: str = "recipe") -> Recipe:
     """Give the recipe of plain values."""
-    given = expect_object(value, name, RecipeError)
+    given = _renamed(expect_object(value, name, RecipeError))
     names = [item.name for item in dataclasses.fields(Recipe)]
     expect_names(given, ["format", "version", *names], ["format", "version", "data"], name, RecipeError)
     if given["format"] != FORMAT:
@@ -52,6 +52,18 @@ def recipe_from_json(value: object, name: str = "recipe") -> Recipe:
         losses = cast("list[object]", parts["losses"])
         parts["losses"] = tuple(_record(LossSpec, item, f"{name}: losses[{i}]") for i, item in enumerate(losses))
     return Recipe(**parts)
+
+
+_ALGORITHMS = {"autograd": "eager", "universal": "explicit"}
+
+
+def _renamed(given: Mapping[str, object]) -> Mapping[str, object]:
+    """Read what earlier versions wrote: engines were chosen as algorithms."""
+    algorithm = given.get("algorithm")
+    if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS or "engine" in given:
+        return given
+    kept = {key: item for key, item in given.items() if key != "algorithm"}
+    return {**kept, "engine": _ALGORITHMS[algorithm]}
 
 
 def recipe_schema() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from inkcap.training.engines.choice import Choice
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
 
@@ -95,7 +96,7 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
             torch.backends.cudnn.benchmark = benchmark
 
 
-def describe_environment(device: "torch.device", threads: int) -> dict[str, object]:
+def describe_environment(device: "torch.device", choice: Choice) -> dict[str, object]:
     """Record what a run's bits depend on beside the drawing, the recipe and the data."""
     import torch
 
@@ -115,7 +116,8 @@ def describe_environment(device: "torch.device", threads: int) -> dict[str, obje
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "threads": threads,
+        "threads": choice.threads,
+        **choice.to_json(),
         "interop_threads": torch.get_num_interop_threads(),
         "matmul_precision": torch.get_float32_matmul_precision(),
         "mkldnn": torch.backends.mkldnn.is_available(),

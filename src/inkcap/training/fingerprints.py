@@ -14,7 +14,7 @@ _NO_MATTER = ("platform", "safetensors")
 _OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of waiting threads, and of their number, which a run pins itself."""
 
-_AROUND_THE_STEPS = ("epochs", "checkpoint", "threads", "workers", "init_memory", "init_renamed")
+_AROUND_THE_STEPS = ("epochs", "checkpoint", "threads", "workers", "engine", "init_memory", "init_renamed")
 """What a recipe says of the first weights, of how many steps there are and who computes them, not of a step."""
 
 

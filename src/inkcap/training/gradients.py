@@ -1,6 +1,7 @@
 """Gradients by universal backpropagation: planned once for a run, then set on the parameters step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -8,7 +9,7 @@ from torch import Tensor
 from inkcap.engine import named_states, named_weights
 from inkcap.engine.universal import Seed, plan
 from inkcap.network import Network
-from inkcap.program import Lowered, lower_to_layers, lower_to_steps
+from inkcap.program import Lowered, Program, lower_to_layers, lower_to_steps
 from inkcap.recipes import Recipe
 from inkcap.training.facts import NetworkFacts
 from inkcap.training.losses import explicit_loss, wanted_returns
@@ -26,42 +27,71 @@ def seeds_of(lowered: Lowered, facts: NetworkFacts, recipe: Recipe) -> tuple[lis
     ]
 
 
-def by_universal(network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe) -> Gradients:
-    """Plan Algorithm 2 for a built module and a completed recipe: what learns gets its gradient, nothing else.
+Run = Callable[
+    [Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], tuple[Tensor, Sequence[Tensor], Sequence[Tensor | None]]
+]
 
-    A gradient stays None where no loss depends on the weight, as autograd leaves it.
+
+@dataclass(frozen=True)
+class PlannedGradients:
+    """Algorithm 2 planned for a module and a recipe.
+
+    ``run(inputs, stored, targets)`` gives the loss, the states after the step and the gradients of what learns; a
+    gradient is None where no loss depends on the weight. Call it under ``torch.no_grad()``.
     """
-    returns = wanted_returns(facts, recipe)
+
+    program: Program
+    learning: tuple[str, ...]
+    run: Run
+
+
+def plan_gradients(
+    network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe, rewrites: tuple[str, ...] = ()
+) -> PlannedGradients:
+    """Plan Algorithm 2 for a built module and a completed recipe: what learns gets its gradient, nothing else."""
     program = lower_to_steps(network, training=True)
-    lowered = lower_to_layers(program, dict(returns))
+    lowered = lower_to_layers(program, dict(wanted_returns(facts, recipe)))
     chosen, seeds = seeds_of(lowered, facts, recipe)
-    weights = named_weights(module)
-    learning = [name for name, weight in weights.items() if weight.requires_grad]
-    states = named_states(module)
-    moved = [states[name] for name in program.moved]
-    # What moves a state is no step towards an output: all steps are taken where there are states.
-    steps = program.trace.steps if moved else None
-    run = plan(
+    learning = tuple(name for name, weight in named_weights(module).items() if weight.requires_grad)
+    planned = plan(
         lowered,
         seeds,
-        steps=steps,
+        # What moves a state is no step towards an output: all steps are taken where there are states.
+        steps=program.trace.steps if program.moved else None,
         values=program.moved.values(),
         gradients=[program.weights[name] for name in learning],
     ).run
-    stored = [*(weights[name] for name in program.weights), *(states[name] for name in program.states)]
-    learned = [weights[name] for name in learning]
     whole = len(chosen) == len(facts.outputs)
+
+    def run(
+        inputs: Sequence[Tensor], stored: Sequence[Tensor], targets: Sequence[Tensor]
+    ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor | None]]:
+        loss, _, moved, gradients = planned(inputs, stored, targets if whole else [targets[i] for i in chosen])
+        return loss, moved, gradients
+
+    return PlannedGradients(program, learning, run)
+
+
+def by_universal(
+    network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe, rewrites: tuple[str, ...] = ()
+) -> Gradients:
+    """Set the gradients of a module's parameters by universal backpropagation, as autograd would set them."""
+    planned = plan_gradients(network, module, facts, recipe, rewrites)
+    weights, states = named_weights(module), named_states(module)
+    stored = [weights[name] for name in planned.program.weights]
+    stored += [states[name] for name in planned.program.states]
+    moved = [states[name] for name in planned.program.moved]
+    learned = [weights[name] for name in planned.learning]
 
     @torch.no_grad()
     def backpropagate(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
-        wanted = targets if whole else [targets[i] for i in chosen]
-        loss, _, after, gradients = run(inputs, stored, wanted)
+        loss, after, gradients = planned.run(inputs, stored, targets)
         for state, value in zip(moved, after, strict=True):
             state.copy_(value)
         for parameter, gradient in zip(learned, gradients, strict=True):
             # Fused optimisers walk weight and gradient side by side in memory, so both must lie alike.
             if gradient is not None and gradient.stride() != parameter.stride():
-                gradient = gradient.contiguous()
+                gradient = torch.empty_like(parameter).copy_(gradient)
             parameter.grad = gradient
         return loss
 

@@ -17,11 +17,11 @@ from inkcap.training.batches import Batches
 from inkcap.training.borrowing import Memory, borrow, learning_names
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
+from inkcap.training.engines.choice import Choice
 from inkcap.training.environment import choose_device
 from inkcap.training.events import Listener
 from inkcap.training.facts import NetworkFacts, facts_of
 from inkcap.training.faults import explainer
-from inkcap.training.gradients import by_universal
 from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.material import Material, gather, make_batches, target_scales
 from inkcap.training.memory import estimate
@@ -90,6 +90,8 @@ class Job:
     needs: Needs
     notes: tuple[str, ...]
     watching: Watching = field(default_factory=Watching)
+    choice: Choice = field(default_factory=Choice)
+    """What computes the steps; chosen just before the first of them."""
 
     @property
     def recipe(self) -> Recipe:
@@ -204,8 +206,6 @@ def make_course(job: Job) -> Course:
         # Samples that lie ready on a device are picked there; raw ones are picked on the processor.
         return numbers.to(device) if training.finish is None else numbers
 
-    # Neurons in columns go backwards by kernels of their own, which are explicit already.
-    explicit = recipe.algorithm == "universal" and plan.network.plain is None
     course = Course(
         module=job.module,
         parameters=job.learning,
@@ -220,7 +220,6 @@ def make_course(job: Job) -> Course:
         listener=job.listener,
         stop=job.stop,
         settle=lambda: put_back(job.module, job.frozen_buffers),
-        backpropagate=by_universal(plan.network, job.module, facts, recipe) if explicit else None,
         explain=explainer(plan.network, job.module, facts, material),
     )
     _let_play(course, job)

@@ -10,8 +10,8 @@ from torch import Tensor
 from inkcap.recipes import Recipe
 from inkcap.structures.errors import RunFailure
 from inkcap.training.events import EpochEvent
-from inkcap.training.scores import measure, outputs_of
-from inkcap.training.session import Course, Gradients, Outcome, Session
+from inkcap.training.scores import measure
+from inkcap.training.session import Course, Outcome, Session
 
 
 def _advice(recipe: Recipe) -> str:
@@ -76,25 +76,11 @@ def _over(session: Session) -> str:
     return f"all {recipe.epochs} epochs done" if session.epoch > recipe.epochs else ""
 
 
-def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:
-    """Give the way of a loop written by hand: forget the old gradients, go forwards, let autograd go back."""
-    module, loss_of = course.module, course.loss
-
-    def backpropagate(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
-        optimiser.zero_grad(set_to_none=True)
-        loss = loss_of(outputs_of(module(*inputs)), targets)
-        loss.backward()
-        return loss.detach()
-
-    return backpropagate
-
-
 def _run_epoch(session: Session) -> None:
     """Take the steps of one epoch that are not done yet."""
-    course, optimiser, schedule, pulse = session.course, session.optimiser, session.schedule, session.pulse
+    course, schedule, pulse = session.course, session.schedule, session.pulse
     outcome, saver, epoch, stop = session.outcome, course.saver, session.epoch, course.stop
-    backpropagate = course.backpropagate or by_autograd(course, optimiser)
-    parameters, clip = course.parameters, course.recipe.clip
+    take_step = session.take_step
     # Elsewhere than on the processor each look at a number would make the device wait: there losses wait for a look.
     here = course.training.device.type == "cpu"
     pending, stride, step = pulse.pending, pulse.stride, outcome.steps
@@ -104,15 +90,12 @@ def _run_epoch(session: Session) -> None:
     last = before + course.training.steps if watch is not None else -1
     for inputs, targets in session.samples().shuffled(order, epoch, session.batches):
         schedule.before_step(step)
-        loss = backpropagate(inputs, targets)
+        if watch is not None and step + 1 == last:
+            watch.before_last_step()
+        loss = take_step(inputs, targets)
         if here and not math.isfinite(loss.item()):
             outcome.steps, session.batches = step, step - before
             _fail(session, order, step + 1, loss.item(), (inputs, targets))
-        if clip:
-            torch.nn.utils.clip_grad_norm_(parameters, clip)
-        if watch is not None and step + 1 == last:
-            watch.before_last_step()
-        optimiser.step()
         step += 1
         if watch is not None and step == last:
             watch.after_last_step()

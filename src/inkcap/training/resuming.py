@@ -15,6 +15,8 @@ from inkcap.recipes.steering import take_wish
 from inkcap.recipes.strict import expect_object, parse
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.data.download import Progress
+from inkcap.training.engines.choosing import Chosen
+from inkcap.training.engines.settling import settle, stored_choice
 from inkcap.training.environment import describe_environment, steady
 from inkcap.training.errors import TrainingError
 from inkcap.training.events import Listener
@@ -79,13 +81,15 @@ def resume(
         request = stop or StopRequest()
         pinned = chosen.threads or _stored_threads(folder, found)
         with steady(plan.recipe.seed, pinned, plan.device) as used:
-            now = fingerprint(plan, describe_environment(plan.device, used))
+            choice = stored_choice(_environment(folder, found), used, plan.device)
+            now = fingerprint(plan, describe_environment(plan.device, choice))
             reasons = _compare(folder, plan, found, now)
             with telling_of_shortage(folder.id, plan.report, plan.recipe):
                 job = make_job(plan, used, listener, request, _start(folder, found, chosen))
                 said = _words(found, reasons)
                 job = replace(job, notes=(*job.notes, said, *found.damaged), watching=watchers)
                 course = make_course(job)
+                job = settle(job, course, Chosen(choice))
                 if found.snapshot is None:
                     check_reach(plan.network, job.module, course.loss, course.training)
 
@@ -142,11 +146,12 @@ def _chosen(folder: RunFolder, recipe: Recipe, found: _Found, epochs: int | None
     return replace(changed, epochs=wanted)
 
 
+def _environment(folder: RunFolder, found: _Found) -> Mapping[str, Any]:
+    return folder.environment() if found.snapshot is None else found.progress["fingerprint"]["environment"]
+
+
 def _stored_threads(folder: RunFolder, found: _Found) -> int:
-    environment: Mapping[str, Any] = folder.environment()
-    if found.snapshot is not None:
-        environment = found.progress["fingerprint"]["environment"]
-    threads = environment.get("threads")
+    threads = _environment(folder, found).get("threads")
     return threads if isinstance(threads, int) and 0 < threads <= 1024 else 0
 
 

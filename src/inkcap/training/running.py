@@ -13,6 +13,7 @@ from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
 from inkcap.training.borrowing import learning_names, recall
 from inkcap.training.checkpoints import FolderSaver
+from inkcap.training.engines.settling import choose_engine
 from inkcap.training.environment import describe_environment
 from inkcap.training.events import EndEvent, StartEvent
 from inkcap.training.fingerprints import fingerprint
@@ -52,6 +53,7 @@ Claim = Callable[[RunFolder], RunFolder]
 class _Attempt:
     """How far a run came and how it ended."""
 
+    job: Job
     folder: RunFolder
     begun: float
     before: float = 0.0
@@ -78,13 +80,14 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
 
     A run that goes on is restored before its folder is claimed: what does not fit leaves the folder as it was.
     """
-    attempt = _Attempt(folder, time.monotonic(), job.start.seconds, pretrained=list(job.start.pretrained))
+    attempt = _Attempt(job, folder, time.monotonic(), job.start.seconds, pretrained=list(job.start.pretrained))
     session = None
     if job.start.snapshot is not None:
         session = Session(course, attempt.outcome)
         restore(session, job.start.snapshot, job.start.place)
     attempt.folder = claim(folder) if claim is not None else folder
-    _try(attempt, job, course, session, fresh=claim is None)
+    _try(attempt, course, session, fresh=claim is None)
+    job = attempt.job
     try:
         job.stop.saving = True
         _end(attempt, job, fresh=claim is None)
@@ -113,11 +116,12 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
     )
 
 
-def _try(attempt: _Attempt, job: Job, course: Course, session: Session | None, *, fresh: bool) -> None:
+def _try(attempt: _Attempt, course: Course, session: Session | None, *, fresh: bool) -> None:
     """Describe the run and train; whatever happens is remembered, not raised."""
-    outcome, name = attempt.outcome, attempt.folder.id
+    outcome, name, job = attempt.outcome, attempt.folder.id, attempt.job
     try:
         if fresh:
+            job = attempt.job = choose_engine(job, course)
             attempt.folder = _describe(job, attempt.folder)
         _keep(attempt, job, course)
         job.listener.on_start(_start_event(job, course, attempt.folder))
@@ -159,7 +163,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
         lambda counts: job.watching.start(folder, facts, counts),
     )
     names = learning_names(job.module, job.learning)
-    marked = fingerprint(job.plan, describe_environment(job.plan.device, job.threads))
+    marked = fingerprint(job.plan, describe_environment(job.plan.device, job.choice))
 
     def extra() -> dict[str, Any]:
         return {
@@ -245,6 +249,6 @@ def _describe(job: Job, folder: RunFolder) -> RunFolder:
     """Write everything that is known before the first step."""
     folder.write_text(layout.DRAWING, to_text(job.plan.drawing))
     folder.write_recipe(job.recipe)
-    folder.write_json(layout.ENVIRONMENT, describe_environment(job.plan.device, job.threads))
+    folder.write_json(layout.ENVIRONMENT, describe_environment(job.plan.device, job.choice))
     folder.write_json(layout.DATA, job.plan.material.to_json())
     return folder.update(state="running")

@@ -12,6 +12,7 @@ from torch import Tensor
 from inkcap.recipes import Recipe
 from inkcap.recipes.measures import more_is_better
 from inkcap.training.batches import Batches
+from inkcap.training.engines.eager import step_by_autograd
 from inkcap.training.events import Listener, StepEvent
 from inkcap.training.losses import TotalLoss
 from inkcap.training.optimisers import make_optimiser
@@ -23,6 +24,10 @@ _LARGEST_STRIDE = 50
 _LISTEN_EVERY = 0.1
 
 Gradients = Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
+"""Sets the gradients of the parameters for a batch, and gives its loss."""
+
+TakeStep = Callable[[Sequence[Tensor], Sequence[Tensor]], Tensor]
+"""Takes a whole step on a batch, and gives its loss; where that is not finite, no weight has moved."""
 
 Explain = Callable[[Sequence[Tensor], Sequence[Tensor], Tensor, int], str]
 """Says in which capsule a batch goes wrong, and on which samples: those of the epoch's order after so many batches."""
@@ -87,8 +92,8 @@ class Course:
     listener: Listener
     stop: StopRequest
     settle: Callable[[], None] = lambda: None
-    backpropagate: Gradients | None = None
-    """Sets the gradients of the parameters for a batch and gives the loss; autograd does it when there is none."""
+    stepping: Callable[["Course", torch.optim.Optimizer], TakeStep] = step_by_autograd
+    """Makes what takes the steps, for an optimiser."""
     saver: Saver = field(default_factory=Saver)
     explain: Explain | None = None
     watch: StepWatch | None = None
@@ -163,6 +168,14 @@ class Session:
         self.epoch = 1
         self.batches = 0
         self.played: Batches | None = None
+        self._take_step: TakeStep | None = None
+
+    @property
+    def take_step(self) -> TakeStep:
+        """What takes the steps; made when the first one is taken, on the weights and the memory as they are then."""
+        if self._take_step is None:
+            self._take_step = self.course.stepping(self.course, self.optimiser)
+        return self._take_step
 
     def samples(self) -> Batches:
         """Give the samples of the epoch in hand; played ones are those of its start, whatever was learnt since."""

@@ -1,0 +1,66 @@
+"""Compiling a whole step: traced to one graph, which inductor turns into loops of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import torch
+from torch import Tensor
+
+from inkcap.structures import InkcapError
+
+Compiled = Callable[..., Any]
+
+NO_COMPILER = (
+    "There is no C++ compiler here, so the steps are computed eagerly; install g++ or clang++ for the compiled engine."
+)
+
+
+class CompileFailure(InkcapError):
+    """A step that cannot be compiled here; the message says why."""
+
+
+def has_compiler() -> bool:
+    """Tell whether there is a C++ compiler, which inductor needs on the processor."""
+    named = os.environ.get("CXX")
+    return any(shutil.which(name) for name in ([named] if named else ("g++", "clang++", "c++")))
+
+
+def keep_compiled() -> None:
+    """Let what is compiled be kept for the next process; call it before the compiler is first used."""
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(platformdirs.user_cache_dir("inkcap")) / "compiled"))
+
+
+def compile_step(step: Callable[..., Tensor], values: Sequence[Tensor]) -> Compiled:
+    """Trace a step on tensors of these forms and compile it; the function that is given back takes such tensors."""
+    device = values[0].device
+    if device.type == "cpu" and not has_compiler():
+        raise CompileFailure(NO_COMPILER)
+    keep_compiled()
+    from torch._inductor import compile as compile_graph  # pyright: ignore[reportUnknownVariableType]
+    from torch._inductor import config as inductor
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    settings: Any = inductor
+    # Random numbers come from torch's own generator, so that a checkpoint holds where they stand.
+    chosen: dict[str, Any] = {"fallback_random": True}
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(torch.no_grad())
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")
+            stack.enter_context(settings.patch(chosen))
+            trace: Any = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)
+            graph: Any = trace(*values)
+            compiled: Any = compile_graph(graph, list(values))
+    except Exception as problem:  # whatever tracer and compiler come upon: the eager program is always there
+        first = str(problem).strip().split("\n")[0][:200]
+        raise CompileFailure(f"the step cannot be compiled ({type(problem).__name__}: {first})") from problem
+    return compiled

@@ -1,0 +1,54 @@
+"""A run's engine, settled before its first step: threads pinned, weights laid out, the stepper made ready."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from inkcap.training.engines.choice import Choice
+from inkcap.training.engines.choosing import Case, Chosen, choose
+from inkcap.training.engines.compiling import has_compiler
+from inkcap.training.engines.steppers import lay_out, make_stepper
+from inkcap.training.events import PauseEvent
+from inkcap.training.jobs import Job
+from inkcap.training.session import Course, TakeStep
+
+
+def choose_engine(job: Job, course: Course) -> Job:
+    """Choose what computes a run that begins, and say what is worth saying about it."""
+    told: list[str] = []
+
+    def tell(words: str) -> None:
+        told.append(words)
+        job.listener.on_pause(PauseEvent(words, waiting=True))
+
+    plan = job.plan
+    case = Case(plan.network, plan.facts, plan.report, course, job.threads, bool(job.recipe.threads), tell)
+    chosen = choose(case)
+    if told:
+        job.listener.on_pause(PauseEvent(told[-1], waiting=False))
+    return settle(job, course, chosen)
+
+
+def settle(job: Job, course: Course, chosen: Chosen) -> Job:
+    """Let a course take its steps as chosen, and give the job that says so."""
+    choice = chosen.choice
+    torch.set_num_threads(choice.threads)
+    lay_out(course.module, choice.layout)
+
+    def stepping(course: Course, optimiser: torch.optim.Optimizer) -> TakeStep:
+        return make_stepper(choice, job.plan.network, job.plan.facts, course, optimiser, chosen.compiled)
+
+    course.stepping = stepping
+    return replace(job, choice=choice, threads=choice.threads, notes=(*job.notes, *chosen.notes))
+
+
+def stored_choice(environment: Mapping[str, Any], threads: int, device: torch.device) -> Choice:
+    """Give the choice with which a run began, as far as it can be had here."""
+    choice = Choice.from_json(environment, threads) or Choice("eager", threads=threads)
+    if choice.engine == "compiled" and device.type == "cpu" and not has_compiler():
+        return replace(choice, engine="explicit")
+    return choice
