@@ -88,6 +88,17 @@ def expand(network: Network, weights: Mapping[str, Tensor] | None = None, *, col
     return Expansion(drawing, correspondence, wiring.neurons, wiring.connections, wiring.parameters)
 
 
+def wire(network: Network, weights: Mapping[str, Tensor]) -> tuple[Wiring, Numbers] | None:
+    """Give the neurons of a network whose capsules are all made of plain neurons, as columns; None for any other."""
+    try:
+        _check(network)
+        numbers = Numbers.of(network, weights)
+        plan = _Plan(network)
+        return None if plan.kept else (plan.wire(numbers), numbers)
+    except ExpansionError:
+        return None
+
+
 def _check(network: Network) -> None:
     inside = next((id for id in network.capsules if "." in id), None)
     if inside is not None:

@@ -19,7 +19,7 @@ _USUAL_LOSSES = {
     "instances": "masks",
 }
 NORMALISATIONS = ("auto", "none", "unit", "standard")
-ENGINES = ("auto", "eager", "explicit", "compiled")
+ENGINES = ("auto", "eager", "explicit", "compiled", "plain")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 

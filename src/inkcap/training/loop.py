@@ -4,11 +4,14 @@ import math
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.recipes import Recipe
 from inkcap.structures.errors import RunFailure
+from inkcap.training.engines.many import ManySteps
 from inkcap.training.events import EpochEvent
 from inkcap.training.scores import measure
 from inkcap.training.session import Course, Outcome, Session
@@ -78,6 +81,9 @@ def _over(session: Session) -> str:
 
 def _run_epoch(session: Session) -> None:
     """Take the steps of one epoch that are not done yet."""
+    if session.many is not None:
+        _run_epoch_in_calls(session, session.many)
+        return
     course, schedule, pulse = session.course, session.schedule, session.pulse
     outcome, saver, epoch, stop = session.outcome, course.saver, session.epoch, course.stop
     take_step = session.take_step
@@ -114,6 +120,55 @@ def _run_epoch(session: Session) -> None:
         # Before the losses are told: the run that goes on tells them where one that never stopped would.
         saver.at_end(session)
     _look(session, order, step)
+
+
+def _run_epoch_in_calls(session: Session, many: ManySteps) -> None:
+    """Take the steps of one epoch that are not done yet, as many in one call as nobody wants to look between."""
+    course, pulse, outcome = session.course, session.pulse, session.outcome
+    saver, watch, batch = course.saver, course.watch, course.training.batch
+    order = course.order(session.epoch)
+    before = outcome.steps - session.batches
+    last = before + course.training.steps - 1
+    while (step := outcome.steps) <= last and not course.stop.wanted:
+        session.schedule.before_step(step)
+        count = pulse.stride - len(pulse.pending) if session.schedule.is_still(step) else 1
+        count = min(count, last + 1 - step if watch is None or step == last else last - step)
+        if watch is not None and step == last:
+            watch.before_last_step()
+        rows = order[(step - before) * batch : (step - before + count) * batch]
+        many.load()
+        losses = many.take(rows)
+        fine = np.isfinite(losses)
+        if not fine.all():
+            _fail_in_call(session, many, order, losses)
+        many.store(count)
+        if watch is not None and step == last:
+            watch.after_last_step()
+        pulse.pending += torch.from_numpy(losses).unbind()
+        outcome.steps, session.batches = step + count, step + count - before
+        if len(pulse.pending) >= pulse.stride:
+            _look(session, order, outcome.steps)
+        if time.monotonic() >= saver.due:
+            saver.after_step(session)
+    if course.stop.wanted:
+        saver.at_end(session)
+    _look(session, order, outcome.steps)
+
+
+def _fail_in_call(session: Session, many: ManySteps, order: Tensor, losses: NDArray[np.float64]) -> None:
+    """End the run at the first loss of a call that is not finite, with the weights as they were before that step."""
+    course, batch = session.course, session.course.training.batch
+    good = int(np.isfinite(losses).argmin())
+    first = session.batches * batch
+    many.load()
+    if good:
+        many.take(order[first : first + good * batch])
+        many.store(good)
+        session.pulse.pending += torch.from_numpy(losses[:good]).unbind()
+        session.outcome.steps += good
+        session.batches += good
+    failing = course.training.shuffled(order, session.epoch, session.batches)
+    _fail(session, order, session.outcome.steps + 1, float(losses[good]), next(failing))
 
 
 def _look(session: Session, order: Tensor, step: int) -> None:

@@ -63,6 +63,10 @@ class RateSchedule:
         """The rate in use."""
         return float(self._groups[0]["lr"])
 
+    def is_still(self, step: int) -> bool:
+        """Tell whether the rate stays as it is from a step on, until the epoch is over."""
+        return not self._moving and step >= self._warm
+
     def before_step(self, step: int) -> None:
         """Set the rate of a step counted from 0 over the whole run."""
         if self._moving or step < self._warm:

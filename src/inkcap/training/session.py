@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -19,6 +19,9 @@ from inkcap.training.optimisers import make_optimiser
 from inkcap.training.schedules import RateSchedule
 from inkcap.training.scores import Score
 from inkcap.training.stopping import StopRequest
+
+if TYPE_CHECKING:
+    from inkcap.training.engines.many import ManySteps
 
 _LARGEST_STRIDE = 50
 _LISTEN_EVERY = 0.1
@@ -94,6 +97,8 @@ class Course:
     settle: Callable[[], None] = lambda: None
     stepping: Callable[["Course", torch.optim.Optimizer], TakeStep] = step_by_autograd
     """Makes what takes the steps, for an optimiser."""
+    calling: Callable[["Course", torch.optim.Optimizer], "ManySteps"] | None = None
+    """Makes what takes many steps in one call, where the network is small enough."""
     saver: Saver = field(default_factory=Saver)
     explain: Explain | None = None
     watch: StepWatch | None = None
@@ -169,6 +174,14 @@ class Session:
         self.batches = 0
         self.played: Batches | None = None
         self._take_step: TakeStep | None = None
+        self._many: ManySteps | None = None
+
+    @property
+    def many(self) -> "ManySteps | None":
+        """What takes many steps in one call, where the course has it; made as `take_step` is."""
+        if self._many is None and self.course.calling is not None:
+            self._many = self.course.calling(self.course, self.optimiser)
+        return self._many
 
     @property
     def take_step(self) -> TakeStep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -56,6 +57,12 @@ class _Engine(Protocol):
 
     def parameters(self) -> tuple[Array, Array]: ...
 
+    def pack(self, weight: Array, bias: Array) -> Array: ...
+
+    def unpack(self, packed: Array) -> tuple[Array, Array]: ...
+
+    def arrange(self) -> None: ...
+
     def steps(self, x: Array, target: Array, order: Array, batch: int, losses: Array) -> None: ...
 
 
@@ -109,13 +116,38 @@ class PlainTrainer:
         """The biases as they are now, in the drawing's order."""
         return self._engine.parameters()[1]
 
+    def remembered(self) -> list[tuple[Array, Array]]:
+        """Give what the rule remembers of the weights and of the biases: nothing, a mean, or a mean and a square."""
+        memory = self._engine.memory
+        return [self._engine.unpack(part) for part in (memory.m, memory.v) if part.size]
+
+    def load(self, weight: Array, bias: Array, remembered: Sequence[tuple[Array, Array]] = (), time: int = 0) -> None:
+        """Go on from parameters, from what the rule remembers of them, and from the steps that it has taken."""
+        memory = self._engine.memory
+        kept = [part for part in (memory.m, memory.v) if part.size]
+        for part, numbers in zip((memory.p, *kept), ((weight, bias), *remembered), strict=True):
+            part[:] = self._engine.pack(*numbers)
+        memory.time = time
+        self._engine.arrange()
+
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate of the steps that follow."""
+        self._engine.memory.setting[0] = rate
+
+    def checked(self, x: Array, target: Array) -> tuple[Array, Array]:
+        """Give samples and targets as the steps take them, for many calls."""
+        x = self.network.samples(x, self.dtype)
+        return x, self._targets(target, x.shape[0])
+
     def train_steps(self, x: Array, target: Array, order: Array | None = None) -> Array:
         """Go once through the samples that ``order`` names, batch after batch; give the loss of every step.
 
         Without an order the samples are taken as they stand. The last batch may be smaller.
         """
-        x = self.network.samples(x, self.dtype)
-        target = self._targets(target, x.shape[0])
+        return self.go_on(*self.checked(x, target), order)
+
+    def go_on(self, x: Array, target: Array, order: Array | None = None) -> Array:
+        """Take steps on samples that were checked before."""
         given = np.arange(x.shape[0], dtype=np.int64) if order is None else order
         rows: NDArray[np.int64] = np.ascontiguousarray(given, np.int64)
         if rows.ndim != 1 or (rows.size and not 0 <= rows.min() <= rows.max() < x.shape[0]):
@@ -170,8 +202,6 @@ class _Sparse:
         self, network: PlainNetwork, loss: int, rule: UpdateRule, batch: int, dtype: np.dtype[Any],
         threads: int | None, raw: bool,
     ) -> None:  # fmt: skip
-        from inkcap.engine.plain.parameters import arrange
-
         s = network.layout.structure
         if raw:
             code = s.code.copy()
@@ -180,13 +210,25 @@ class _Sparse:
         self._network, self._structure, self._loss = network, s, loss
         self.memory = _Memory(network.pack(None, None, dtype), rule)
         self._in_order, self._out_order = np.empty((2, s.front.size), dtype)
-        arrange(s, self.memory.p, self._in_order, self._out_order, 0, self.memory.p.size)
+        self.arrange()
         self._chunks = np.zeros((network.chunks(batch), s.front.size + s.code.size - s.data), dtype)
         self._threads = network.threads(batch, threads)
         self._spare: list[tuple[Array, Array, Array]] = []
 
     def parameters(self) -> tuple[Array, Array]:
-        return self._network.unpack(self.memory.p)
+        return self.unpack(self.memory.p)
+
+    def pack(self, weight: Array, bias: Array) -> Array:
+        return self._network.pack(weight, bias, self.memory.p.dtype)
+
+    def unpack(self, packed: Array) -> tuple[Array, Array]:
+        return self._network.unpack(packed)
+
+    def arrange(self) -> None:
+        """Lay the weights out for the kernels."""
+        from inkcap.engine.plain.parameters import arrange
+
+        arrange(self._structure, self.memory.p, self._in_order, self._out_order, 0, self.memory.p.size)
 
     def _room(self) -> tuple[Array, Array, Array]:
         """Give a tile's activations, δ and targets: one that is free, or a new one."""
@@ -255,7 +297,16 @@ class _Dense:
         self.memory = _Memory(np.concatenate([network.weight, network.bias]).astype(dtype), rule)
 
     def parameters(self) -> tuple[Array, Array]:
-        return self.memory.p[: self._weights].copy(), self.memory.p[self._weights :].copy()
+        return self.unpack(self.memory.p)
+
+    def pack(self, weight: Array, bias: Array) -> Array:
+        return np.concatenate([weight, bias])
+
+    def unpack(self, packed: Array) -> tuple[Array, Array]:
+        return packed[: self._weights].copy(), packed[self._weights :].copy()
+
+    def arrange(self) -> None:
+        """Leave the weights where they are: the matrices are views of them."""
 
     def steps(self, x: Array, target: Array, order: Array, batch: int, losses: Array) -> None:
         from inkcap.engine.plain.parameters import update_range

@@ -20,12 +20,15 @@ from inkcap.engine import named_weights
 from inkcap.network import Network, Report
 from inkcap.training.engines.choice import AS_DRAWN, CHANNELS_LAST, Choice
 from inkcap.training.engines.compiling import NO_COMPILER, Compiled, CompileFailure, has_compiler
+from inkcap.training.engines.many import FEW_CONNECTIONS, neurons_of
 from inkcap.training.engines.remembered import keep_choice, key_of, recall_choice
 from inkcap.training.engines.steppers import CompiledStepper, lay_out, make_stepper, whole_batch
 from inkcap.training.facts import NetworkFacts
 from inkcap.training.optimisers import NARROW, make_optimiser
 from inkcap.training.session import Course
 
+WORTH_KERNELS = 10.0
+"""Seconds of work from which on loading the kernels of plain neurons pays."""
 WORTH_MEASURING = 30.0
 """Seconds of work from which on a few of them go into finding the fastest way."""
 WORTH_COMPILING = 240.0
@@ -75,6 +78,11 @@ def choose(case: Case) -> Chosen:
     """Choose how to compute: what the recipe says, what was found before, or what is fastest now."""
     wanted = case.course.recipe.engine
     eager = Choice("eager", AS_DRAWN, case.threads)
+    if wanted in ("auto", "plain") and (wanted == "plain" or case.work >= WORTH_KERNELS):
+        if neurons_of(case.network, case.facts, case.course) is not None:
+            return Chosen(replace(eager, engine="plain"))
+        if wanted == "plain":
+            return Chosen(eager, notes=(_NOT_PLAIN,))
     if case.network.plain is not None:
         return Chosen(eager)
     if wanted == "compiled":
@@ -124,6 +132,10 @@ def _compiled_as_told(case: Case) -> Chosen:
     return Chosen(best.choice, best.compiled)
 
 
+_NOT_PLAIN = (
+    f"The engine plain is for small networks of neurons, up to {FEW_CONNECTIONS:,} connections, with sgd, momentum or "
+    "adam and one usual loss, none of it clipped, frozen or decayed; the steps are eager."
+)
 _UNFIT = "This run cannot be compiled: its samples are played, or its weights have 16 bits; the steps are eager."
 
 

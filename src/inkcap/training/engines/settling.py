@@ -11,6 +11,7 @@ import torch
 from inkcap.training.engines.choice import Choice
 from inkcap.training.engines.choosing import Case, Chosen, choose
 from inkcap.training.engines.compiling import has_compiler
+from inkcap.training.engines.many import ManySteps, neurons_of
 from inkcap.training.engines.steppers import lay_out, make_stepper
 from inkcap.training.events import PauseEvent
 from inkcap.training.jobs import Job
@@ -43,6 +44,8 @@ def settle(job: Job, course: Course, chosen: Chosen) -> Job:
         return make_stepper(choice, job.plan.network, job.plan.facts, course, optimiser, chosen.compiled)
 
     course.stepping = stepping
+    neurons = neurons_of(job.plan.network, job.plan.facts, course) if choice.engine == "plain" else None
+    course.calling = None if neurons is None else lambda course, optimiser: ManySteps(neurons, course, optimiser)
     return replace(job, choice=choice, threads=choice.threads, notes=(*job.notes, *chosen.notes))
 
 
