@@ -20,6 +20,7 @@ from inkcap.recipes import Recipe
 from inkcap.recipes.checkpoints import StoredCheckpoint
 from inkcap.recipes.strict import dump
 from inkcap.training.checkpoints import read_snapshot, snapshot_files
+from inkcap.training.engines.settling import choose_engine
 from inkcap.training.environment import steady
 from inkcap.training.jobs import Plan, Start, make_course, make_job, plan_job
 from inkcap.training.loop import go_on
@@ -125,6 +126,7 @@ class Training:
             given = Start(None if start is None else start.snapshot, "here")
             job = make_job(self.plan, threads, None, StopRequest(), given)
             course = make_course(job)
+            job = choose_engine(job, course)
             keeper = Memory(job.module)
             saver = EveryStep(keeper, job.frozen_buffers, start is None)
             course.keeper, course.saver = keeper, saver

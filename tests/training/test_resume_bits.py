@@ -20,6 +20,7 @@ from inkcap.drawing import Drawing
 from inkcap.recipes import OPTIMISERS, DataSpec, OptimiserSpec, Recipe, ScheduleSpec
 from inkcap.training.session import Session
 from inkcap.zoo.games import small_q_network
+from inkcap.zoo.perceptrons import mlp
 
 MOONS = DataSpec("moons", {"n": 60})
 GAME = DataSpec("grid-world", {"n": 60, "size": "2x3", "walls": 1, "pits": 1, "falling": 2})
@@ -93,6 +94,12 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
     "stochastic": (_drawn(hidden="stochastic-binary"), {}),
     "universal": (_drawn(), {"engine": "explicit"}),
     "universal, stochastic": (_drawn(hidden="stochastic-binary"), {"engine": "explicit", "clip": 0.5}),
+    "compiled, stochastic": (_drawn(hidden="stochastic-binary"), {"engine": "compiled", "clip": 0.5}),
+    "many steps in a call": (mlp((2, 6, 4, 2), "small", last="softmax"), {"engine": "plain"}),
+    "many steps in a call, moving rate": (
+        mlp((2, 6, 2), "small"),
+        {"engine": "plain", "schedule": ScheduleSpec("cosine"), "optimiser": OptimiserSpec("momentum", 0.05)},
+    ),
     "float16": (_drawn("float16", wear=False), {}),
     "float16, momentum": (_drawn("float16", wear=False), {"optimiser": OptimiserSpec("momentum", 0.05)}),
     "float64": (_drawn("float64"), {}),

@@ -182,13 +182,14 @@ class BarListener(Listener):
 
 
 def _pause(event: PauseEvent) -> str:
-    return event.reason if event.waiting else "there is room again: the training goes on"
+    return event.reason or "there is room again: the training goes on"
 
 
 def _start(event: StartEvent) -> str:
     held = f", {number(event.validation_samples)} for validation" if event.validation_samples else ""
+    engine = "" if event.engine == "eager" else f", {event.engine}"
     samples = f"{counted(event.training_samples, 'sample')}{held}"
-    return f"{event.run}: {samples}; {event.device}, {counted(event.threads, 'thread')} (* = best so far)"
+    return f"{event.run}: {samples}; {event.device}, {counted(event.threads, 'thread')}{engine} (* = best so far)"
 
 
 Fetch = Callable[[str, int, int], None]

@@ -16,6 +16,7 @@ class StartEvent:
     device: str
     threads: int
     monitor: str
+    engine: str = "eager"
     notes: tuple[str, ...] = ()
 
 
@@ -54,7 +55,7 @@ class PretrainingEvent:
 
 @dataclass(frozen=True)
 class PauseEvent:
-    """The run waits for something, said in `reason`, or goes on again."""
+    """The run waits for something, said in `reason`, or goes on again, maybe with a word on how."""
 
     reason: str
     waiting: bool

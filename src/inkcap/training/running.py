@@ -241,6 +241,7 @@ def _start_event(job: Job, course: Course, folder: RunFolder) -> StartEvent:
         device=job.plan.device.type,
         threads=job.threads,
         monitor=job.plan.monitor,
+        engine=job.choice.engine,
         notes=job.notes,
     )
 

@@ -44,9 +44,12 @@ def compile_step(step: Callable[..., Tensor], values: Sequence[Tensor]) -> Compi
     if device.type == "cpu" and not has_compiler():
         raise CompileFailure(NO_COMPILER)
     keep_compiled()
+    from torch._guards import TracingContext, tracing
     from torch._inductor import compile as compile_graph  # pyright: ignore[reportUnknownVariableType]
     from torch._inductor import config as inductor
+    from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     settings: Any = inductor
     # Random numbers come from torch's own generator, so that a checkpoint holds where they stand.
@@ -59,6 +62,9 @@ def compile_step(step: Callable[..., Tensor], values: Sequence[Tensor]) -> Compi
             stack.enter_context(settings.patch(chosen))
             trace: Any = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)
             graph: Any = trace(*values)
+            # Inductor looks into what it has compiled before only where sizes are known to somebody.
+            mode: Any = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True, static_shapes=True)
+            stack.enter_context(tracing(TracingContext(mode)))
             compiled: Any = compile_graph(graph, list(values))
     except Exception as problem:  # whatever tracer and compiler come upon: the eager program is always there
         first = str(problem).strip().split("\n")[0][:200]

@@ -30,7 +30,7 @@ def choose_engine(job: Job, course: Course) -> Job:
     case = Case(plan.network, plan.facts, plan.report, course, job.threads, bool(job.recipe.threads), tell)
     chosen = choose(case)
     if told:
-        job.listener.on_pause(PauseEvent(told[-1], waiting=False))
+        job.listener.on_pause(PauseEvent(f"computing: {chosen.choice}", waiting=False))
     return settle(job, course, chosen)
 
 
