@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from inkcap.engine.torch_operations import TORCH
@@ -98,6 +99,11 @@ class Written(Operation):
 
 _aten = torch.ops.aten
 
+
+def _threshold_backward_(gradient: Tensor, result: Tensor, threshold: float) -> Tensor:
+    return _aten.threshold_backward.grad_input(gradient, result, threshold, grad_input=gradient)
+
+
 LIBRARY: dict[str, Any] = {
     "torch": torch,
     "linear": functional.linear,
@@ -115,9 +121,7 @@ LIBRARY: dict[str, Any] = {
     "sigmoid_": torch.sigmoid_,
     "tanh_": torch.tanh_,
     "threshold_backward": _aten.threshold_backward.default,
-    "threshold_backward_": lambda gradient, result, at: _aten.threshold_backward.grad_input(
-        gradient, result, at, grad_input=gradient
-    ),
+    "threshold_backward_": _threshold_backward_,
     "sigmoid_backward": _aten.sigmoid_backward.default,
     "tanh_backward": _aten.tanh_backward.default,
     "softmax_backward": _aten._softmax_backward_data.default,

@@ -7,7 +7,7 @@ leading slice of it, so that nothing is copied twice. Their gradients are leadin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import cast
@@ -19,28 +19,29 @@ from torch._prims_common import suggest_memory_format
 from inkcap.engine.draft import Draft
 from inkcap.engine.rules import Call, Page, Parts, Rule, Written
 from inkcap.operations import Step
+from inkcap.structures import Shape
 
 
 def grow_in_place(draft: Draft) -> Draft:
     """Let every chain of growing concatenations share one buffer."""
     instead: dict[int, Sequence[Step]] = {}
+    shapes = draft.shapes()
     for chain in _chains(draft):
-        total = _size(chain[-1])
-        first = {"axis": _axis(chain[0]), "start": 0, "total": total, "sizes": _sizes(chain[0].arguments, chain, draft)}
-        instead[chain[0].target] = (replace(chain[0], operation=_BEGUN, attributes=first),)
+        total, axis = _size(chain[-1]), _axis(chain[0])
+        begun = {"axis": axis, "total": total, "sizes": _sizes(chain[0].arguments, axis, shapes)}
+        instead[chain[0].target] = (replace(chain[0], operation=_BEGUN, attributes=begun),)
         for shorter, longer in pairwise(chain):
             new = longer.arguments[len(shorter.arguments) :]
-            at = {"axis": _axis(longer), "start": _size(shorter), "total": total}
-            at["sizes"] = _sizes(new, chain, draft)
-            instead[longer.target] = (
-                replace(longer, operation=_GROWN, arguments=(shorter.target, *new), attributes=at),
-            )
+            grown = {"axis": axis, "start": _size(shorter), "sizes": _sizes(new, axis, shapes)}
+            step = replace(longer, operation=_GROWN, arguments=(shorter.target, *new), attributes=grown)
+            instead[longer.target] = (step,)
     return draft.rewritten(instead)
 
 
 def fill_in_place(draft: Draft) -> Draft:
     """Let the ReLUs that only one concatenation uses write into it."""
-    users, producers = draft.users(), draft.producers()
+    users, producers, shapes = draft.users(), draft.producers(), draft.shapes()
+    order = {step.target: i for i, step in enumerate(draft.steps)}
     instead: dict[int, Sequence[Step]] = {}
     owners: dict[int, str] = {}
     free = draft.free
@@ -50,18 +51,18 @@ def fill_in_place(draft: Draft) -> Draft:
         relus = [producers[n] for n in step.arguments if _is_own_relu(producers.get(n), draft, users)]
         if not relus:
             continue
-        axis, sizes = _axis(step), _sizes(step.arguments, [step], draft)
-        at = {"axis": axis, "sizes": sizes}
-        room = Step(free, _ROOM, relus[0].arguments, {"axis": axis, "total": _size(step)}, step.shape, step.dtype, 0)
-        first = min(relus, key=draft.steps.index)
-        room = replace(room, arguments=first.arguments)
+        axis = _axis(step)
+        sizes = _sizes(step.arguments, axis, shapes)
+        first = min(relus, key=lambda relu: order[relu.target])
+        room = Step(free, _ROOM, first.arguments, {"axis": axis, "total": _size(step)}, step.shape, step.dtype, 0)
         for relu in relus:
             place = step.arguments.index(relu.target)
             where = {"axis": axis, "start": sum(sizes[:place]), "size": sizes[place]}
             into = replace(relu, operation=_RELU_INTO, arguments=(*relu.arguments, free), attributes=where)
             instead[relu.target] = (room, into) if relu is first else (into,)
-        at["laid"] = tuple(number not in {relu.target for relu in relus} for number in step.arguments)
-        instead[step.target] = (replace(step, operation=_FILLED, arguments=(free, *step.arguments), attributes=at),)
+        own = {relu.target for relu in relus}
+        filled = {"axis": axis, "sizes": sizes, "laid": tuple(number not in own for number in step.arguments)}
+        instead[step.target] = (replace(step, operation=_FILLED, arguments=(free, *step.arguments), attributes=filled),)
         owners[free] = draft.owners[step.target]
         free += 1
     return draft.rewritten(instead, owners)
@@ -75,14 +76,16 @@ def _chains(draft: Draft) -> list[list[Step]]:
         if step.operation.name != "concatenate":
             continue
         axis, parts = _axis(step), step.arguments
-        found = next(
-            (ends.pop((axis, parts[:n])) for n in range(len(parts) - 1, 1, -1) if (axis, parts[:n]) in ends), None
-        )
-        if found is None:
-            found = []
-            chains.append(found)
-        found.append(step)
-        ends[axis, parts] = found
+        longest = next((n for n in range(len(parts) - 1, 1, -1) if (axis, parts[:n]) in ends), None)
+        if longest is None:
+            chain: list[Step] = []
+            chains.append(chain)
+        else:
+            chain = ends.pop((axis, parts[:longest]))
+        chain.append(step)
+        # Through a shorter one goes the gradient of the longer ones, too: not where its own is asked for.
+        if step.target not in draft.graded:
+            ends[axis, parts] = chain
     return [chain for chain in chains if len(chain) > 1]
 
 
@@ -101,9 +104,8 @@ def _size(step: Step) -> int:
     return cast("int", step.shape[step.attributes["axis"]])
 
 
-def _sizes(numbers: Sequence[int], steps: Sequence[Step], draft: Draft) -> tuple[int, ...]:
-    shapes, axis = draft.shapes(), steps[0].attributes["axis"]
-    return tuple(cast("int", shapes[number][axis]) for number in numbers)
+def _sizes(numbers: Sequence[int], axis: int, shapes: Mapping[int, Shape]) -> tuple[int, ...]:
+    return tuple(cast("int", shapes[number][axis - 1]) for number in numbers)
 
 
 def room_like(like: Tensor, axis: int, total: int) -> Tensor:

@@ -28,37 +28,39 @@ _FOREIGN = -1
 
 def overwrite(lines: Sequence[str]) -> list[str]:
     """Write every line in place where it is safe."""
-    source = _Source(
-        [ast.parse(line.replace("return", "_ =", 1) if line.startswith("return") else line).body[0] for line in lines]
-    )
+    source = _Source([_parsed(line) for line in lines])
     return [source.line(i) or line for i, line in enumerate(lines)]
+
+
+def _parsed(line: str) -> ast.Assign:
+    # What is returned is read, too.
+    (found,) = ast.parse(line.replace("return", "_ =", 1) if line.startswith("return ") else line).body
+    assert isinstance(found, ast.Assign)
+    return found
 
 
 @dataclass
 class _Source:
     """The lines with what each name may see when the next line runs."""
 
-    lines: Sequence[ast.stmt]
+    lines: Sequence[ast.Assign]
     seen: dict[str, frozenset[Place]] = field(default_factory=dict[str, frozenset[Place]])
     """The memory that each name may see; the parts of a call of several results are names as ``p[0]``."""
-    split: set[str] = field(default_factory=set[str])
-    """Names of several results, each in memory of its own."""
     read: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     bound: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     def __post_init__(self) -> None:
         """Find the lines in which each name is read and bound."""
         for i, line in enumerate(self.lines):
-            assert isinstance(line, ast.Assign)
             for name in _names(line.value):
                 self.read.setdefault(name, []).append(i)
             for target in _targets(line):
                 self.bound.setdefault(target, []).append(i)
+        self.parted = {name.partition("[")[0] for name in self.read if "[" in name}
 
     def line(self, i: int) -> str | None:
         """Take the next line: give it in place, or nothing where it stays."""
         line = self.lines[i]
-        assert isinstance(line, ast.Assign)
         changed = self._in_place(i, line)
         value = changed[1] if changed else None
         self._bind(i, line, value)
@@ -115,14 +117,10 @@ class _Source:
             self.seen[names[0]] = self.seen[_key(over)]
         else:
             self.seen[names[0]] = self._sees(value, i)
-            if _makes_new(value) and names[0] in self._parted():
-                self.split.add(names[0])
+            if _makes_new(value) and names[0] in self.parted:
+                # Each of several results lies in memory of its own, so that one may go while another stays.
                 self.seen.update({f"{names[0]}[{k}]": frozenset({(i, k)}) for k in range(3)})
                 del self.seen[names[0]]
-
-    def _parted(self) -> set[str]:
-        """Give the names that are read by their parts."""
-        return {name.partition("[")[0] for name in self.read if "[" in name}
 
     def _sees(self, value: ast.expr, i: int, place: int = 0) -> frozenset[Place]:
         """Tell what memory a value may see."""
@@ -153,8 +151,7 @@ def _key(value: ast.expr) -> str:
     return ast.unparse(value)
 
 
-def _targets(line: ast.stmt) -> list[str]:
-    assert isinstance(line, ast.Assign)
+def _targets(line: ast.Assign) -> list[str]:
     (target,) = line.targets
     return [ast.unparse(part) for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
 

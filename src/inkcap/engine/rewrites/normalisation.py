@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from inkcap.engine.draft import Draft
 from inkcap.engine.rules import Call, Page, Parts, Rule, Written
@@ -83,7 +82,9 @@ def normalised(
     x: Tensor, mean: Tensor, variance: Tensor, scale: Tensor | None, bias: Tensor | None, at: dict[str, Any]
 ) -> tuple[Tensor, Saved]:
     """Normalise over the batch; beside it stand the batch's mean and spread, and the running numbers after it."""
-    functional._verify_batch_size(list(x.shape))  # pyright: ignore[reportPrivateUsage]
+    if x.numel() == x.shape[1]:
+        # As torch says it: the kernel itself would give NaN.
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {x.shape}")
     if at["moved"]:
         made, *saved = _aten._native_batch_norm_legit_functional.default(
             x, scale, bias, mean, variance, True, at["momentum"], at["epsilon"]
