@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from inkcap.engine.rules import is_flat
 from inkcap.operations import Step
 from inkcap.program import Lowered, Program
-from inkcap.structures import Shape
+from inkcap.structures import FLOATING, Shape
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Draft:
     """Values that are asked for, or that a loss is computed from."""
     graded: frozenset[int]
     """Values whose gradient is asked for: each stays a value of its own."""
+    losing: frozenset[int]
+    """Values that a loss is computed from; they are among those that are asked for."""
     owners: Mapping[int, str]
     """The capsule to which the value of a step belongs."""
     aliases: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -44,6 +47,14 @@ class Draft:
         while number in self.aliases:
             number = self.aliases[number]
         return number
+
+    def reached(self) -> set[int]:
+        """Find the values on which a loss depends by gradients."""
+        found = set(self.losing)
+        for step in reversed(self.steps):
+            if step.target in found and step.dtype in FLOATING and not is_flat(step):
+                found.update(step.arguments)
+        return found
 
     def users(self) -> dict[int, list[Step]]:
         """Give the steps that take a value, for every value that is taken; one that takes it twice is there twice."""
@@ -68,10 +79,12 @@ class Draft:
         return replace(self, steps=tuple(steps), owners={**self.owners, **(owners or {})})
 
 
-def draft_of(lowered: Lowered, steps: Sequence[Step], asked: Iterable[int], graded: Iterable[int]) -> Draft:
+def draft_of(
+    lowered: Lowered, steps: Sequence[Step], asked: Iterable[int], graded: Iterable[int], losing: Iterable[int]
+) -> Draft:
     """Draft a lowered program: biases enter the layers that add them, and what is another value is that value."""
-    program = lowered.program
-    first = Draft(program, (), frozenset(), frozenset(), program.owners, lowered.aliases)
+    program, nothing = lowered.program, frozenset[int]()
+    first = Draft(program, (), nothing, nothing, nothing, program.owners, lowered.aliases)
     found: list[Step] = []
     for step in steps:
         if step.target in lowered.aliases:
@@ -82,9 +95,11 @@ def draft_of(lowered: Lowered, steps: Sequence[Step], asked: Iterable[int], grad
         if layer is not None and layer.kind not in ("part", "PReLU") and "bias" in layer.held:
             arguments.append(program.weights[layer.held["bias"]])
         found.append(replace(step, arguments=tuple(arguments)))
+    started = frozenset(map(first.real, losing))
     return replace(
         first,
         steps=tuple(found),
-        asked=frozenset(map(first.real, asked)),
+        asked=started.union(map(first.real, asked)),
         graded=frozenset(map(first.real, graded)),
+        losing=started,
     )

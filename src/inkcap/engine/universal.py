@@ -20,7 +20,7 @@ from inkcap.engine.rewrites import rewrite_draft, rewrite_source
 from inkcap.engine.rules import LIBRARY, Call, Page, Piece, is_flat, rule_of
 from inkcap.operations import Step
 from inkcap.program import Identifiers, Lowered
-from inkcap.structures import FLOATING, Size
+from inkcap.structures import FLOATING
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -67,8 +67,8 @@ def plan(
     the order of the names, what changes the source comes after it.
     """
     wanted, shown = list(gradients), list(values)
-    asked = (*shown, *(seed.number for seed in seeds))
-    draft = rewrite_draft(draft_of(lowered, lowered.steps if steps is None else steps, asked, wanted), rewrites)
+    taken = lowered.steps if steps is None else steps
+    draft = rewrite_draft(draft_of(lowered, taken, shown, wanted, [seed.number for seed in seeds]), rewrites)
     planner = _Planner(draft, Page(training), clock)
     planner.forward()
     planner.losses(seeds)
@@ -209,22 +209,7 @@ class _Planner:
             self.page.write(f"{name} = {name} + {part}")
 
     def _gather(self, number: int) -> None:
-        """Lay the gradients of the pieces of a value one behind another; what no loss depends on has zeros."""
+        """Lay the gradients of the pieces of a value one behind another; all of them are reached, or none."""
         pieces = sorted(self.pieces.pop(number, ()), key=lambda piece: piece.start)
-        if not pieces:
-            return
-        axis, size = pieces[0].axis, self._size(number, pieces[0].axis)
-        texts: list[str] = []
-        for piece, after in zip(pieces, [*(piece.start for piece in pieces[1:]), size], strict=True):
-            before = pieces[0].start if not texts else 0
-            texts += [*self._zeros(number, axis, 0, before), piece.text, *self._zeros(number, axis, piece.stop, after)]
-        self._add(number, f"torch.cat(({', '.join(texts)},), {axis})")
-
-    def _size(self, number: int, axis: int) -> Size:
-        (shape,) = (step.shape for step in self.draft.steps if step.target == number)
-        return shape[axis - 1 if axis > 0 else axis]
-
-    def _zeros(self, number: int, axis: int, start: int, stop: Size) -> list[str]:
-        if start == stop:
-            return []
-        return [f"torch.zeros_like({self.names[number]}.narrow({axis}, {start}, {stop - start}))"]
+        if pieces:
+            self._add(number, f"torch.cat(({', '.join(piece.text for piece in pieces)},), {pieces[0].axis})")

@@ -27,5 +27,5 @@ def compute_once(draft: Draft) -> Draft:
                 same[step.target] = earlier
                 continue
         kept.append(step)
-    asked = frozenset(same.get(number, number) for number in draft.asked)
-    return replace(draft, steps=tuple(kept), asked=asked, aliases={**draft.aliases, **same})
+    asked, losing = (frozenset(same.get(number, number) for number in held) for held in (draft.asked, draft.losing))
+    return replace(draft, steps=tuple(kept), asked=asked, losing=losing, aliases={**draft.aliases, **same})

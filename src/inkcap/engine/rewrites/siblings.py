@@ -20,7 +20,7 @@ _FUNCTIONS = frozenset({"relu", "sigmoid", "tanh"})
 def join_siblings(draft: Draft) -> Draft:
     """Join all siblings whose weights are used nowhere else."""
     users, shapes = draft.users(), draft.shapes()
-    stored = set(draft.program.weights.values())
+    stored, reached = set(draft.program.weights.values()), draft.reached()
     groups: dict[object, list[Step]] = {}
     for step in draft.steps:
         if step.operation.name not in ("convolve", "matmul") or step.attributes.get("groups", 1) != 1:
@@ -28,11 +28,9 @@ def join_siblings(draft: Draft) -> Draft:
         x, *weights = _split(step)
         # A tied weight stays where it is: it would be laid beside others once for every use.
         if all(number in stored and len(users[number]) == 1 for number in weights):
-            kernel = shapes[weights[0]][1:]
-            key = (step.operation.name, x, kernel, repr(sorted(step.attributes.items())), len(weights), step.shape[1:])
-            # Of a matrix product the last axis is the one that is laid together.
-            key = (*key[:-1], step.shape[:-1]) if step.operation.name == "matmul" else key
-            groups.setdefault(key, []).append(step)
+            geometry = (step.operation.name, shapes[weights[0]][1:], repr(sorted(step.attributes.items())))
+            # A weight on which no loss depends has no gradient, not one of zeros: it stays apart.
+            groups.setdefault((x, *geometry, len(weights), step.target in reached), []).append(step)
     instead: dict[int, Sequence[Step]] = {}
     owners: dict[int, str] = {}
     free = draft.free
