@@ -17,7 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from training_alike import in_float64
 
 from inkcap.drawing import Drawing
-from inkcap.engine.rewrites import REWRITES
+from inkcap.engine.rewrites import REWRITES, TRACEABLE, USUAL
 from inkcap.network import Network, check
 from inkcap.structures import InkcapError
 
@@ -72,8 +72,18 @@ def test_a_dense_network_stays_as_it_is() -> None:
         before, after = assert_same_results(network, names, batch=4)
         assert before.count("torch.cat(") == 6
         assert "torch.cat(" not in after
-    # Every concatenation's gradient is collected in a leading slice of the longest one's.
-    assert len(re.findall(r"d_(\w+) = d_\1\.add_\(p_\w+\[0\]\)", after)) == 6
+
+
+def test_growing_concatenations_collect_their_gradients_in_the_longest() -> None:
+    network = in_float64(_dense(6))
+    before, after = assert_same_results(network, ["normalisation", "collecting", "in-place"], batch=4)
+    # c1 is h0 alone, and so is no concatenation; "all" is the longest.
+    assert len(re.findall(r"d_(U_c\d) = d_\1\.add_\(p_\w+\[0\]\)", after)) == 5
+    assert before.count("torch.cat(") == after.count("torch.cat(") == 6
+    assert "torch.cat((Y_h0, Y_h1,), 1)" in after
+    assert "torch.cat((U_c2, Y_h2,), 1)" in after
+    _, asked = assert_same_results(network, ["collecting"], batch=4, graded=["c3"])
+    assert "torch.cat((Y_h0, Y_h1, Y_h2, Y_h3,), 1)" in asked
 
 
 def _dense(layers: int) -> Drawing:
@@ -358,14 +368,13 @@ def test_orders_of_rewrites_that_touch_one_another() -> None:
             drawing.connect(back, front, "inject")
         drawing.then(f"m{front}", "2D-downsampling", window=2)
     network = check(drawing).network
-    for names in permutations([name for name in OF_STEPS if name not in ("dead", "common")]):
+    for names in permutations([name for name in OF_STEPS if name not in ("dead", "common", "pooling")]):
         assert_same_results(network, [*names, "in-place"])
 
 
 def test_what_is_rewritten_is_traced_as_one_piece() -> None:
     network = in_float64(_dense(3))
-    still = tuple(name for name in ALL if not REWRITES[name].mutates)
-    for names, prepared in ((still, lambda f: f), (ALL, functionalize)):
+    for names, prepared in ((TRACEABLE, lambda f: f), (USUAL, functionalize), (ALL, functionalize)):
         plan = planned(network, names)
         taken: list = []
 

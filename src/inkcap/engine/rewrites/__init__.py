@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from inkcap.engine.draft import Draft
 from inkcap.engine.rewrites.common import compute_once
-from inkcap.engine.rewrites.concatenation import fill_in_place, grow_in_place
+from inkcap.engine.rewrites.concatenation import collect_gradients, fill_in_place, grow_in_place
 from inkcap.engine.rewrites.dead import remove_dead
 from inkcap.engine.rewrites.in_place import overwrite
 from inkcap.engine.rewrites.normalisation import normalise_at_once
@@ -25,6 +25,8 @@ class Rewrite:
     source: Callable[[Sequence[str]], list[str]] | None = None
     mutates: bool = False
     """Whether it writes into tensors that are there: a tracer has to make such a source functional first."""
+    usual: bool = True
+    """Whether it is taken where nothing else is said; one that has not paid anywhere is there to be measured."""
 
 
 REWRITES: dict[str, Rewrite] = {
@@ -39,7 +41,15 @@ REWRITES: dict[str, Rewrite] = {
         normalise_at_once,
     ),
     "growth": Rewrite(
-        "Concatenations that grow from one another are leading slices of one buffer.", grow_in_place, mutates=True
+        "Concatenations that grow from one another are leading slices of one buffer.",
+        grow_in_place,
+        mutates=True,
+        # Nothing is copied twice, but normalisations of slices are slower than the copies were.
+        usual=False,
+    ),
+    "collecting": Rewrite(
+        "Concatenations that grow from one another collect their gradients in slices of the longest one's.",
+        collect_gradients,
     ),
     "filling": Rewrite(
         "ReLUs that enter one concatenation alone write into their slices of it.", fill_in_place, mutates=True
@@ -49,6 +59,12 @@ REWRITES: dict[str, Rewrite] = {
     ),
 }
 """Every rewrite by its name, in the order in which they help one another most."""
+
+USUAL: tuple[str, ...] = tuple(name for name, rewrite in REWRITES.items() if rewrite.usual)
+"""The rewrites that pay where steps run one by one, as the benchmark of each tells."""
+
+TRACEABLE: tuple[str, ...] = tuple(name for name in USUAL if not REWRITES[name].mutates)
+"""Those of them that write into nothing: their source is traced as it is."""
 
 
 def _chosen(names: Sequence[str]) -> list[Rewrite]:

@@ -2,6 +2,7 @@
 
 ``growth`` is for chains, [x], [x, y], [x, y, z] …: one buffer has room for the longest, and each shorter one is a
 leading slice of it, so that nothing is copied twice. Their gradients are leading slices of the longest one's.
+``collecting`` has the gradients so, and copies forwards: each concatenation is whole in memory.
 ``filling`` is for one concatenation: the ReLUs that enter nothing else write into their slices.
 """
 
@@ -34,6 +35,19 @@ def grow_in_place(draft: Draft) -> Draft:
             new = longer.arguments[len(shorter.arguments) :]
             grown = {"axis": axis, "start": _size(shorter), "sizes": _sizes(new, axis, shapes)}
             step = replace(longer, operation=_GROWN, arguments=(shorter.target, *new), attributes=grown)
+            instead[longer.target] = (step,)
+    return draft.rewritten(instead)
+
+
+def collect_gradients(draft: Draft) -> Draft:
+    """Let every chain of growing concatenations collect its gradients in that of the longest."""
+    instead: dict[int, Sequence[Step]] = {}
+    shapes = draft.shapes()
+    for chain in _chains(draft):
+        for shorter, longer in pairwise(chain):
+            new, axis = longer.arguments[len(shorter.arguments) :], _axis(longer)
+            at = {"axis": axis, "start": _size(shorter), "sizes": _sizes(new, axis, shapes)}
+            step = replace(longer, operation=_APPENDED, arguments=(shorter.target, *new), attributes=at)
             instead[longer.target] = (step,)
     return draft.rewritten(instead)
 
@@ -177,6 +191,11 @@ def _relu_into(page: Page, call: Call) -> str:
 
 
 _BEGUN = Written(name="begun", meaning="x, y, … where more has room", rule=Rule(_begin, _begin_back, saves=True))
+_APPENDED = Written(
+    name="appended",
+    meaning="x with y, … behind it",
+    rule=Rule(lambda page, c: f"torch.cat(({', '.join(c.arguments)},), {c.step.attributes['axis']})", _grow_back),
+)
 _GROWN = Written(
     name="grown",
     meaning="what lies there, and x, y, … behind it",
