@@ -64,6 +64,8 @@ def test_networks_of_the_zoo_stay_as_they_are(name: str, working: set[str]) -> N
     for one in working - {"dead"}:
         assert_same_results(network, [one], batch=4)
     assert_same_results(network, ALL, batch=4)
+    if "siblings" in working:
+        assert_same_results(network, ALL, batch=4, layout=torch.channels_last)
 
 
 def test_a_dense_network_stays_as_it_is() -> None:
@@ -72,6 +74,7 @@ def test_a_dense_network_stays_as_it_is() -> None:
         before, after = assert_same_results(network, names, batch=4)
         assert before.count("torch.cat(") == 6
         assert "torch.cat(" not in after
+        assert_same_results(network, names, batch=4, layout=torch.channels_last)
 
 
 def test_growing_concatenations_collect_their_gradients_in_the_longest() -> None:

@@ -32,7 +32,13 @@ def planned(
     )
 
 
-def run_once(network: Network, planned: Plan, seed: int = 0, batch: int = 3) -> Results:
+def run_once(
+    network: Network,
+    planned: Plan,
+    seed: int = 0,
+    batch: int = 3,
+    layout: torch.memory_format = torch.contiguous_format,
+) -> Results:
     """Run a plan on random weights, inputs and targets; masks are drawn from the seed, too."""
     generator = torch.Generator().manual_seed(seed)
     program = lower_to_steps(network, training=True)
@@ -43,6 +49,7 @@ def run_once(network: Network, planned: Plan, seed: int = 0, batch: int = 3) -> 
     ]
     inputs = list(random_batch(network, network.inputs, seed, batch).values())
     targets = list(random_batch(network, network.outputs, seed + 1, batch).values())
+    inputs, weights = ([t.to(memory_format=layout) if t.ndim == 4 else t for t in given] for given in (inputs, weights))
     kept = [[t.clone() for t in given] for given in (inputs, weights, targets)]
     torch.manual_seed(seed)
     with torch.no_grad():
@@ -53,12 +60,16 @@ def run_once(network: Network, planned: Plan, seed: int = 0, batch: int = 3) -> 
 
 
 def assert_same_results(
-    network: Network, rewrites: Sequence[str], batch: int = 3, **asked: Sequence[str]
+    network: Network,
+    rewrites: Sequence[str],
+    batch: int = 3,
+    layout: torch.memory_format = torch.contiguous_format,
+    **asked: Sequence[str],
 ) -> tuple[str, str]:
     """Compare losses, values, moved states and gradients in float64; give the sources without and with rewrites."""
     plain, changed = planned(network, **asked), planned(network, rewrites, **asked)
     for seed in (0, 5):
-        ours, theirs = run_once(network, changed, seed, batch), run_once(network, plain, seed, batch)
+        ours, theirs = run_once(network, changed, seed, batch, layout), run_once(network, plain, seed, batch)
         torch.testing.assert_close(ours[0], theirs[0], rtol=1e-10, atol=1e-10, equal_nan=True)
         for mine, other in zip(ours[1:], theirs[1:], strict=True):
             for a, b in zip(mine, other, strict=True):

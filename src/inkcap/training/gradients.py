@@ -26,13 +26,10 @@ def seeds_of(lowered: Lowered, facts: NetworkFacts, recipe: Recipe) -> tuple[lis
     ]
 
 
-def by_universal(
-    network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe, rewrites: Sequence[str] = ()
-) -> Gradients:
+def by_universal(network: Network, module: torch.nn.Module, facts: NetworkFacts, recipe: Recipe) -> Gradients:
     """Plan Algorithm 2 for a built module and a completed recipe: what learns gets its gradient, nothing else.
 
-    A gradient stays None where no loss depends on the weight, as autograd leaves it. ``rewrites`` are names of
-    ``inkcap.engine.rewrites.REWRITES``.
+    A gradient stays None where no loss depends on the weight, as autograd leaves it.
     """
     returns = wanted_returns(facts, recipe)
     program = lower_to_steps(network, training=True)
@@ -50,7 +47,6 @@ def by_universal(
         steps=steps,
         values=program.moved.values(),
         gradients=[program.weights[name] for name in learning],
-        rewrites=rewrites,
     ).run
     stored = [*(weights[name] for name in program.weights), *(states[name] for name in program.states)]
     learned = [weights[name] for name in learning]
