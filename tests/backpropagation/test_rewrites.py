@@ -402,6 +402,21 @@ def test_what_is_rewritten_is_traced_as_one_piece() -> None:
             torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
+def test_a_clock_hears_of_capsules_alone() -> None:
+    from inkcap.engine.losses import half_squares
+    from inkcap.engine.universal import Seed, plan
+    from inkcap.program import lower_to_layers, lower_to_steps
+
+    network = in_float64(_dense(3))
+    program = lower_to_steps(network, training=True)
+    lowered = lower_to_layers(program)
+    heard: list[str] = []
+    seeds = [Seed(number, half_squares()) for number in lowered.returned]
+    found = plan(lowered, seeds, gradients=program.weights.values(), clock=heard.append, rewrites=ALL)
+    run_once(network, found, batch=4)
+    assert set(heard) == {*network.capsules, ""} - {"x"}
+
+
 def test_a_name_that_there_is_not_is_named() -> None:
     with pytest.raises(InkcapError, match="there is no rewrite 'fusion'; there are dead, common"):
         planned(_siblings(), ["fusion"])

@@ -26,7 +26,7 @@ class Rewrite:
     mutates: bool = False
     """Whether it writes into tensors that are there: a tracer has to make such a source functional first."""
     usual: bool = True
-    """Whether it is taken where nothing else is said; one that has not paid anywhere is there to be measured."""
+    """Whether it is among the usual ones; one that made a network slower is there to be measured."""
 
 
 REWRITES: dict[str, Rewrite] = {
@@ -61,7 +61,7 @@ REWRITES: dict[str, Rewrite] = {
 """Every rewrite by its name, in the order in which they help one another most."""
 
 USUAL: tuple[str, ...] = tuple(name for name, rewrite in REWRITES.items() if rewrite.usual)
-"""The rewrites that pay where steps run one by one, as the benchmark of each tells."""
+"""All rewrites but those that made a network slower where each was measured."""
 
 TRACEABLE: tuple[str, ...] = tuple(name for name in USUAL if not REWRITES[name].mutates)
 """Those of them that write into nothing: their source is traced as it is."""
