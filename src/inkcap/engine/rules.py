@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from inkcap.engine.torch_operations import TORCH
-from inkcap.operations import VOCABULARY, Step
+from inkcap.operations import VOCABULARY, Operation, ShapeError, Step
+from inkcap.structures import Shape
 
 
 @dataclass
@@ -52,7 +54,18 @@ class Call:
         return len(self.step.shape) + 1
 
 
-Backward = Callable[[Page, Call], Sequence[str | None]]
+@dataclass(frozen=True)
+class Piece:
+    """The gradient of a part of a value: what lies from start to stop along an axis, counted with the batch."""
+
+    text: str
+    axis: int
+    start: int
+    stop: int
+
+
+Parts = Sequence[str | Piece | None]
+Backward = Callable[[Page, Call], Parts]
 
 
 @dataclass(frozen=True)
@@ -60,15 +73,36 @@ class Rule:
     """How an operation is written forwards, and for each argument what carries the gradient back.
 
     A rule that ``saves`` makes a second value beside the result for its way back: chosen places, a mask, a mean.
+    One that takes what is ``beside`` its first argument is given what the step of that argument saved.
     What differs between training and evaluation asks the page; what changes a state writes a line of its own.
     """
 
     forward: Callable[[Page, Call], str]
     backward: Backward
     saves: bool = False
+    beside: bool = False
+
+
+def _no_shape(*_: Shape, **__: Any) -> Shape:
+    raise ShapeError("a rewrite knows the shapes of its steps")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written(Operation):
+    """An operation that no symbol uses: a rewrite puts it into a program, and it brings its rule."""
+
+    shape: Callable[..., Shape] = _no_shape
+    rule: Rule
+    flat: bool = False
+    """Whether no gradient passes it."""
 
 
 _aten = torch.ops.aten
+
+
+def _threshold_backward_(gradient: Tensor, result: Tensor, threshold: float) -> Tensor:
+    return _aten.threshold_backward.grad_input(gradient, result, threshold, grad_input=gradient)
+
 
 LIBRARY: dict[str, Any] = {
     "torch": torch,
@@ -83,7 +117,11 @@ LIBRARY: dict[str, Any] = {
     "softmax": torch.softmax,
     "max_pool2d": functional.max_pool2d_with_indices,
     "max_pool3d": functional.max_pool3d_with_indices,
+    "relu_": torch.relu_,
+    "sigmoid_": torch.sigmoid_,
+    "tanh_": torch.tanh_,
     "threshold_backward": _aten.threshold_backward.default,
+    "threshold_backward_": _threshold_backward_,
     "sigmoid_backward": _aten.sigmoid_backward.default,
     "tanh_backward": _aten.tanh_backward.default,
     "softmax_backward": _aten._softmax_backward_data.default,
@@ -108,7 +146,7 @@ def _spread(call: Call, weight: str) -> str:
     return f"{weight}[:{', None' * axes}]" if call.step.attributes["per"] == "channel" and axes else weight
 
 
-def _scale_back(page: Page, call: Call) -> Sequence[str | None]:
+def _scale_back(page: Page, call: Call) -> Parts:
     x, w = call.arguments
     by_x = f"{call.gradient} * {_spread(call, w)}" if call.wanted[0] else None
     per = call.step.attributes["per"]
@@ -128,7 +166,7 @@ def geometry(step: Step) -> str:
     return f"{stride}, {padding}, {dilation}, {step.operation.name == 'deconvolve'}, {back}, {at['groups']}"
 
 
-def convolved(call: Call, x: str, w: str, b: str) -> str:
+def convolved(call: Call, x: str, w: str, b: str = "None") -> str:
     """Write a convolution forwards."""
     at = call.step.attributes
     if call.step.operation.name == "deconvolve":
@@ -138,12 +176,24 @@ def convolved(call: Call, x: str, w: str, b: str) -> str:
     return f"conv{call.rank - 2}d({x}, {w}, {b}, {places})"
 
 
-def _convolve_back(page: Page, call: Call) -> Sequence[str | None]:
-    x, w = call.arguments
+def _convolve_back(page: Page, call: Call) -> Parts:
+    """Write the gradients by the input, the kernels and a bias, if there is one, in one call."""
+    x, w, *bias = call.arguments
     made = f"p_{call.gradient}"
-    mask = [*call.wanted, False]
-    page.write(f"{made} = convolution_backward({call.gradient}, {x}, {w}, None, {geometry(call.step)}, {mask})")
+    sizes, mask = [call.step.shape[0]] if bias else None, [*call.wanted, *([] if bias else [False])]
+    page.write(f"{made} = convolution_backward({call.gradient}, {x}, {w}, {sizes}, {geometry(call.step)}, {mask})")
     return [f"{made}[{i}]" if wanted else None for i, wanted in enumerate(call.wanted)]
+
+
+def _product_back(page: Page, call: Call) -> Parts:
+    w, x, *_ = call.arguments
+    gradient, wanted = call.gradient, call.wanted
+    parts = (
+        f"{items(gradient, call)}.t().mm({items(x, call)})" if wanted[0] else None,
+        f"{gradient}.{'mm' if call.rank == 2 else 'matmul'}({w})" if wanted[1] else None,
+        *(f"{items(gradient, call)}.sum(0)" if by_bias else None for by_bias in wanted[2:]),
+    )
+    return parts
 
 
 def _window(call: Call) -> tuple[str, str]:
@@ -156,7 +206,7 @@ def _pool(page: Page, call: Call) -> str:
     return f"max_pool{call.rank - 2}d({call.arguments[0]}, {window}, 1, {ceil}, True)"
 
 
-def _pool_back(page: Page, call: Call) -> Sequence[str | None]:
+def _pool_back(page: Page, call: Call) -> Parts:
     window, ceil = _window(call)
     x, chosen = call.arguments[0], call.saved
     ones = [1] * (call.rank - 2)
@@ -167,18 +217,18 @@ def _flip(call: Call, name: str) -> str:
     return f"{name}.flip({tuple(range(-call.step.attributes['axes'], 0))})"
 
 
-def _softmax_back(page: Page, call: Call) -> Sequence[str | None]:
+def _softmax_back(page: Page, call: Call) -> Parts:
     axis = call.step.attributes["axis"]
     return (f"softmax_backward({call.gradient}, {call.result}, {axis}, {call.result}.dtype)",)
 
 
-def _cat_back(page: Page, call: Call) -> Sequence[str | None]:
+def _cat_back(page: Page, call: Call) -> Parts:
     axis, made = 1 + call.step.attributes["axis"], f"p_{call.gradient}"
     page.write(f"{made} = {call.gradient}.split([{', '.join(f'{x}.shape[{axis}]' for x in call.arguments)}], {axis})")
     return [f"{made}[{i}]" if wanted else None for i, wanted in enumerate(call.wanted)]
 
 
-def _through(page: Page, call: Call) -> Sequence[str | None]:
+def _through(page: Page, call: Call) -> Parts:
     return [call.gradient if wanted else None for wanted in call.wanted]
 
 
@@ -193,14 +243,10 @@ RULES: dict[str, Rule] = {
     ),
     "scale": Rule(lambda page, c: f"{c.arguments[0]} * {_spread(c, c.arguments[1])}", _scale_back),
     "matmul": Rule(
-        lambda page, c: f"linear({c.arguments[1]}, {c.arguments[0]})",
-        lambda page, c: (
-            f"{items(c.gradient, c)}.t().mm({items(c.arguments[1], c)})" if c.wanted[0] else None,
-            f"{c.gradient}.{'mm' if c.rank == 2 else 'matmul'}({c.arguments[0]})" if c.wanted[1] else None,
-        ),
+        lambda page, c: f"linear({', '.join((c.arguments[1], c.arguments[0], *c.arguments[2:]))})", _product_back
     ),
-    "deconvolve": Rule(lambda page, c: convolved(c, c.arguments[0], c.arguments[1], "None"), _convolve_back),
-    "convolve": Rule(lambda page, c: convolved(c, c.arguments[0], c.arguments[1], "None"), _convolve_back),
+    "deconvolve": Rule(lambda page, c: convolved(c, *c.arguments), _convolve_back),
+    "convolve": Rule(lambda page, c: convolved(c, *c.arguments), _convolve_back),
     "flip": Rule(lambda page, c: _flip(c, c.arguments[0]), lambda page, c: (_flip(c, c.gradient),)),
     "window_max": Rule(_pool, _pool_back, saves=True),
     "reshape": Rule(
@@ -231,8 +277,15 @@ FLAT = frozenset(
 """Operations that no gradient passes: their slope is 0 wherever they have one, or their value is kept for later."""
 
 
+def is_flat(step: Step) -> bool:
+    """Tell whether no gradient passes a step."""
+    return step.operation.flat if isinstance(step.operation, Written) else step.operation.name in FLAT
+
+
 def rule_of(step: Step) -> Rule:
     """Give a step's rule: its own, or calls of its entry in ``TORCH``."""
+    if isinstance(step.operation, Written):
+        return step.operation.rule
     return RULES.get(step.operation.name, _CALLED)
 
 
@@ -243,7 +296,7 @@ def _called_forward(page: Page, call: Call) -> str:
     return f"{compute}(({', '.join(call.arguments)},), {attributes})"
 
 
-def _called_backward(page: Page, call: Call) -> Sequence[str | None]:
+def _called_backward(page: Page, call: Call) -> Parts:
     step = call.step
     product = page.bind(f"product_{step.operation.name}", TORCH[step.operation.name].product)
     attributes = page.bind(f"attributes_{step.target}", step.attributes)

@@ -14,10 +14,12 @@ from typing import Any
 
 from torch import Tensor
 
+from inkcap.engine.draft import Draft, draft_of
 from inkcap.engine.losses import LossWithGradient
-from inkcap.engine.rules import FLAT, LIBRARY, Call, Page, convolved, geometry, items, rule_of
+from inkcap.engine.rewrites import rewrite_draft, rewrite_source
+from inkcap.engine.rules import LIBRARY, Call, Page, Piece, is_flat, rule_of
 from inkcap.operations import Step
-from inkcap.program import Identifiers, Layer, Lowered
+from inkcap.program import Identifiers, Lowered
 from inkcap.structures import FLOATING
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -56,21 +58,25 @@ def plan(
     gradients: Iterable[int] = (),
     training: bool = True,
     clock: Callable[[str], None] | None = None,
+    rewrites: Sequence[str] = (),
 ) -> Plan:
     """Plan the backpropagation of a lowered program for the values and gradients that are wanted.
 
     A ``clock`` is called after each step, forwards and backwards, with the capsule that the step belongs to, and with
-    nothing after what belongs to none.
+    nothing after what belongs to none. ``rewrites`` are names of ``REWRITES``: what changes the steps is applied in
+    the order of the names, what changes the source comes after it.
     """
-    wanted = list(gradients)
-    planner = _Planner(lowered, lowered.steps if steps is None else steps, wanted, Page(training), clock)
+    wanted, shown = list(gradients), list(values)
+    taken = lowered.steps if steps is None else steps
+    draft = rewrite_draft(draft_of(lowered, taken, shown, wanted, [seed.number for seed in seeds]), rewrites)
+    planner = _Planner(draft, Page(training), clock)
     planner.forward()
     planner.losses(seeds)
     planner.backward()
-    asked = _tuple(planner.value(number) for number in values)
-    found = _tuple(planner.slopes.get(planner.real(number), "None") for number in wanted)
-    planner.page.write(f"return total, losses, {asked}, {found}")
-    source = "\n    ".join(["def run(inputs, weights, targets):", *_releasing(planner.page.lines)]) + "\n"
+    found = _tuple(planner.slopes.get(draft.real(number), "None") for number in wanted)
+    planner.page.write(f"return total, losses, {_tuple(map(planner.value, shown))}, {found}")
+    lines = rewrite_source(planner.page.lines, rewrites)
+    source = "\n    ".join(["def run(inputs, weights, targets):", *_releasing(lines)]) + "\n"
     namespace: dict[str, Any] = {**LIBRARY, **planner.page.namespace}
     # Our own print, as in build: names come from checked identifiers, numbers from checked records.
     exec(compile(source, "<universal backpropagation>", "exec"), namespace)  # noqa: S102
@@ -102,56 +108,34 @@ def _tuple(names: Iterable[str]) -> str:
 class _Planner:
     """Writes the source; gradients are kept by the number of their value."""
 
-    def __init__(
-        self,
-        lowered: Lowered,
-        steps: Sequence[Step],
-        wanted: Sequence[int],
-        page: Page,
-        clock: Callable[[str], None] | None,
-    ) -> None:
-        self.lowered, self.steps, self.program, self.page = lowered, steps, lowered.program, page
+    def __init__(self, draft: Draft, page: Page, clock: Callable[[str], None] | None) -> None:
+        self.draft, self.program, self.page = draft, draft.program, page
         self.clock = page.bind("clock", clock) if clock is not None else ""
         self.identifiers = Identifiers()
         self.names: dict[int, str] = {}
         self.saved: dict[int, str] = {}
         self.slopes: dict[int, str] = {}
+        self.pieces: dict[int, list[Piece]] = {}
         self.titles: dict[int, str] = {}
         for id, number in self.program.outputs.items():
             self.titles.setdefault(number, f"Y_{id}")
         for id, number in self.program.total_inputs.items():
-            self.titles.setdefault(self.real(number), f"U_{id}")
-        self.carrying = self._carrying(wanted)
-
-    def real(self, number: int) -> int:
-        """Give the value that a value is: a sum whose bias a layer has added is the sum with its bias."""
-        while number in self.lowered.aliases:
-            number = self.lowered.aliases[number]
-        return number
+            self.titles.setdefault(draft.real(number), f"U_{id}")
+        self.carrying = self._carrying()
 
     def value(self, number: int) -> str:
         """Give the name of a value."""
-        return self.names[self.real(number)]
+        return self.names[self.draft.real(number)]
 
-    def _carrying(self, wanted: Sequence[int]) -> set[int]:
+    def _carrying(self) -> set[int]:
         """Find the values whose gradient is wanted, or needed on the way to one that is."""
-        carrying = {self.real(number) for number in wanted}
-        for step in self.steps:
-            if step.dtype not in FLOATING or step.operation.name in FLAT:
+        carrying = set(self.draft.graded)
+        for step in self.draft.steps:
+            if step.dtype not in FLOATING or is_flat(step):
                 continue
-            if any(self.real(number) in carrying for number in self._arguments(step)):
-                carrying.add(self.real(step.target))
+            if any(number in carrying for number in step.arguments):
+                carrying.add(step.target)
         return carrying
-
-    def _layer_of(self, step: Step) -> Layer | None:
-        """Give the layer that a step is; worn parts and slopes go step by step, each with its own product."""
-        layer = self.lowered.layers.get(step.target)
-        return None if layer is None or layer.kind in ("part", "PReLU") else layer
-
-    def _arguments(self, step: Step) -> tuple[int, ...]:
-        layer = self._layer_of(step)
-        bias = layer.held.get("bias") if layer else None
-        return (*step.arguments, self.program.weights[bias]) if bias else step.arguments
 
     def _name(self, number: int, title: str) -> str:
         self.names[number] = self.identifiers.fresh(title)
@@ -164,31 +148,21 @@ class _Planner:
         stored = {**self.program.weights, **self.program.states}
         weights = [self._name(number, f"W_{name}") for name, number in stored.items()]
         self.page.write(f"{_tuple(weights)} = weights")
-        for step in self.steps:
-            if step.target in self.lowered.aliases:
-                continue
-            rule, call = rule_of(step), Call(step, [self.value(number) for number in step.arguments])
-            layer = self._layer_of(step)
-            text = rule.forward(self.page, call) if layer is None else self._layer(layer, call)
-            title = self.titles.get(step.target, f"V_{self.program.owners[step.target]}")
+        for step in self.draft.steps:
+            rule = rule_of(step)
+            beside = self.saved[step.arguments[0]] if rule.beside else ""
+            text = rule.forward(self.page, Call(step, [*map(self.value, step.arguments)], saved=beside))
+            title = self.titles.get(step.target, f"V_{self.draft.owners[step.target]}")
             name = self._name(step.target, title)
-            if layer is None and rule.saves:
+            if rule.saves:
                 self.saved[step.target] = self.identifiers.fresh(f"{title}_saved")
                 name = f"{name}, {self.saved[step.target]}"
             self.page.write(f"{name} = {text}")
-            self._tick(self.program.owners[step.target])
+            self._tick(self.draft.owners[step.target])
 
     def _tick(self, capsule: str) -> None:
         if self.clock:
             self.page.write(f"_ = {self.clock}({self.page.bind(f'{self.clock}_{len(self.page.namespace)}', capsule)})")
-
-    def _layer(self, layer: Layer, call: Call) -> str:
-        bias = self.value(self.program.weights[layer.held["bias"]]) if "bias" in layer.held else "None"
-        if layer.kind == "Linear":
-            weight, x = call.arguments
-            return f"linear({x}, {weight}, {bias})"
-        x, weight = call.arguments
-        return convolved(call, x, weight, bias)
 
     def losses(self, seeds: Sequence[Seed]) -> None:
         """Write Equations 5 and 6, and start the gradients at the outputs."""
@@ -200,44 +174,30 @@ class _Planner:
             if seed.weight != 1.0:
                 self.page.write(f"{value}, {slope} = {value} * {seed.weight!r}, {slope} * {seed.weight!r}")
             names.append(value)
-            if self.real(seed.number) in self.carrying:
-                self._add(self.real(seed.number), slope)
+            if self.draft.real(seed.number) in self.carrying:
+                self._add(self.draft.real(seed.number), slope)
         self.page.write(f"losses = {_tuple(names)}")
         self.page.write(f"total = {' + '.join(names)}")
         self._tick("")
 
     def backward(self) -> None:
         """Write Equations 7 and 8 in reverse topological order."""
-        for step in reversed(self.steps):
+        for step in reversed(self.draft.steps):
+            self._gather(step.target)
             slope = self.slopes.get(step.target)
-            if slope is None or step.target in self.lowered.aliases or step.operation.name in FLAT:
+            if slope is None or is_flat(step):
                 continue
-            arguments = self._arguments(step)
-            wanted = [self.real(number) in self.carrying for number in arguments]
+            wanted = [number in self.carrying for number in step.arguments]
             if not any(wanted):
                 continue
-            names = [self.value(number) for number in step.arguments]
-            call = Call(step, names, self.value(step.target), self.saved.get(step.target, ""), slope, wanted)
-            layer = self._layer_of(step)
-            parts = rule_of(step).backward(self.page, call) if layer is None else self._layer_back(layer, call)
-            for number, part in zip(arguments, parts, strict=True):
-                if part is not None:
-                    self._add(self.real(number), part)
-            self._tick(self.program.owners[step.target])
-
-    def _layer_back(self, layer: Layer, call: Call) -> Sequence[str | None]:
-        """Write the gradients by a layer's weight, its input and its bias; a convolution gives them in one call."""
-        slope, wanted = call.gradient, call.wanted
-        if layer.kind == "Linear":
-            parts = rule_of(call.step).backward(self.page, call)
-            return (*parts, *([f"{items(slope, call)}.sum(0)" if wanted[2] else None] if "bias" in layer.held else ()))
-        x, weight = call.arguments
-        made = f"p_{slope}"
-        sizes, mask = [call.step.shape[0]], [*wanted[:2], "bias" in layer.held and wanted[2]]
-        self.page.write(
-            f"{made} = convolution_backward({slope}, {x}, {weight}, {sizes}, {geometry(call.step)}, {mask})"
-        )
-        return [f"{made}[{i}]" if want else None for i, want in enumerate(wanted)]
+            names, result = [*map(self.value, step.arguments)], self.value(step.target)
+            call = Call(step, names, result, self.saved.get(step.target, ""), slope, wanted)
+            for number, part in zip(step.arguments, rule_of(step).backward(self.page, call), strict=True):
+                if isinstance(part, Piece):
+                    self.pieces.setdefault(number, []).append(part)
+                elif part is not None:
+                    self._add(number, part)
+            self._tick(self.draft.owners[step.target])
 
     def _add(self, number: int, part: str) -> None:
         """Let a part of a gradient reach its value; what several steps use gets the sum."""
@@ -247,3 +207,9 @@ class _Planner:
             self.page.write(f"{self.slopes[number]} = {part}")
         else:
             self.page.write(f"{name} = {name} + {part}")
+
+    def _gather(self, number: int) -> None:
+        """Lay the gradients of the pieces of a value one behind another; all of them are reached, or none."""
+        pieces = sorted(self.pieces.pop(number, ()), key=lambda piece: piece.start)
+        if pieces:
+            self._add(number, f"torch.cat(({', '.join(piece.text for piece in pieces)},), {pieces[0].axis})")
