@@ -1,0 +1,69 @@
+"""Frozen programs: a network with its weights as one function, for answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from inkcap.engine.build import lower, weights_of
+from inkcap.engine.inference.folding import fold, settled
+from inkcap.engine.inference.geometry import flatten_in_place, shrink
+from inkcap.engine.inference.pieces import pieces_of
+from inkcap.engine.inference.writing import packing, write
+from inkcap.network import Network, structure_of
+
+USUAL_BATCH = 64
+"""For so many samples at a time weights are laid out, where nothing else is said; others are answered alike."""
+
+
+class Frozen:
+    """A frozen program: called with the inputs in the order of the drawing, it gives the outputs, as the module does.
+
+    Its weights are those of the moment when it was made: what is trained further needs another one.
+    """
+
+    def __init__(self, source: str, run: Callable[..., Any]) -> None:
+        """Take a source and the function that it is."""
+        self.source = source
+        self._run = run
+
+    def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """Answer."""
+        with torch.inference_mode():
+            return self._run(*inputs)
+
+
+def freeze(
+    network: Network,
+    weights: Mapping[str, Tensor],
+    returns: Mapping[str, str] | None = None,
+    batch: int = USUAL_BATCH,
+) -> Frozen:
+    """Freeze a network with weights and states by their names in the drawing; ``returns`` as in ``build``."""
+    lowered = lower(network, returns)
+    program = lowered.program
+    inputs = {number: structure_of(network.capsules[id]).sizes for id, number in program.inputs.items()}
+    stored = {number: weights[name] for name, number in {**program.weights, **program.states}.items()}
+    with torch.inference_mode():
+        pieces = pieces_of(lowered.steps, inputs, lowered.returned, stored)
+        fold(pieces)
+        shrink(pieces)
+        flatten_in_place(pieces)
+        for piece in pieces.order:
+            settled(piece)
+        source, namespace = write(pieces, batch, packing())
+        # Our own print, as in build: names are numbered, numbers come from checked records.
+        exec(compile(source, f"<frozen {network.name}>", "exec"), namespace)  # noqa: S102
+    return Frozen(source, namespace["run"])
+
+
+def freeze_module(
+    network: Network, module: nn.Module, returns: Mapping[str, str] | None = None, batch: int = USUAL_BATCH
+) -> Frozen | nn.Module:
+    """Freeze a built module as it stands; neurons in columns stay on their kernels."""
+    if network.plain is not None:
+        return module
+    return freeze(network, weights_of(module), returns, batch)

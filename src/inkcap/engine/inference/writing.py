@@ -1,0 +1,198 @@
+"""Writing: folded pieces as straight-line source, with weights laid out for the kernels that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inkcap.engine.inference.pieces import WEIGHING, Piece, Pieces
+from inkcap.engine.rules import LIBRARY, Call, Page, convolved, rule_of
+
+VIEWS = frozenset({"reshape", "flatten", "permute", "transpose", "channels", "block", "repeat", "take", "same"})
+"""Pieces whose result may lie in the memory of what they take."""
+
+
+def packing() -> bool:
+    """Tell whether this torch has kernels that take weights laid out beforehand."""
+    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
+
+
+def write(pieces: Pieces, batch: int, packed: bool) -> tuple[str, dict[str, Any]]:
+    """Write pieces as the source of a function of the inputs, and give it with the things that it names."""
+    writer = _Writer(pieces, batch, packed)
+    return writer.source(), writer.page.namespace
+
+
+class _Writer:
+    def __init__(self, pieces: Pieces, batch: int, packed: bool) -> None:
+        self.pieces, self.batch, self.packed = pieces, batch, packed
+        self.page = Page(training=False, namespace=dict(LIBRARY))
+        self.names = {number: f"x{place}" for place, number in enumerate(pieces.inputs)}
+        self.uses = pieces.uses()
+        for number, value in pieces.constants.items():
+            self.names[number] = self.page.bind(f"c{number}", value)
+        self.fresh: set[int] = set()
+        """Values that lie in memory of their own, which the only one to look at them may write over."""
+
+    def source(self) -> str:
+        """Write all."""
+        last = self._last_uses()
+        inputs = [self.names[number] for number in self.pieces.inputs]
+        for number, name in zip(self.pieces.inputs, inputs, strict=True):
+            if len(self.pieces.shapes[number]) in (3, 4):
+                self.page.write(f"{name} = {name}.contiguous(memory_format={self._layout(number)})")
+        for place, piece in enumerate(self.pieces.order):
+            name = f"v{piece.target}"
+            self.page.write(f"{name} = {self._text(piece)}")
+            self.names[piece.target] = name
+            if piece.name not in VIEWS:
+                self.fresh.add(piece.target)
+            gone = [self.names[number] for number in last.get(place, ())]
+            if gone:
+                self.page.write(f"del {', '.join(gone)}")
+        returned = [self.names[number] for number in self.pieces.returned]
+        self.page.write(f"return {returned[0] if len(returned) == 1 else ', '.join(returned)}")
+        return "\n    ".join([f"def run({', '.join(inputs)}):", *self.page.lines]) + "\n"
+
+    def _last_uses(self) -> dict[int, list[int]]:
+        last: dict[int, int] = {}
+        for place, piece in enumerate(self.pieces.order):
+            last.update({number: place for number in piece.takes if number not in self.pieces.constants})
+        kept = set(self.pieces.returned)
+        found: dict[int, list[int]] = {}
+        for number, place in last.items():
+            if number not in kept:
+                found.setdefault(place, []).append(number)
+        return found
+
+    def _layout(self, number: int) -> str:
+        return "torch.channels_last" if len(self.pieces.shapes[number]) == 3 else "torch.channels_last_3d"
+
+    def _text(self, piece: Piece) -> str:
+        arguments = [self.names[number] for number in piece.arguments]
+        if piece.name in WEIGHING and piece.weight is not None:
+            return self._weighing(piece, arguments[0])
+        write = _FORMS.get(piece.name)
+        if write is not None:
+            return write(self, piece, arguments)
+        assert piece.step is not None
+        rule, call = rule_of(piece.step), Call(piece.step, arguments)
+        text = rule.forward(self.page, call)
+        return f"{text}[0]" if rule.saves else text
+
+    def own(self, number: int) -> bool:
+        """Tell whether a value may be written over by the piece that takes it."""
+        return number in self.fresh and self.uses[number] == 1
+
+    def bind(self, piece: Piece, what: str, thing: Any) -> str:
+        """Name a thing of a piece."""
+        return self.page.bind(f"{what}{piece.target}", thing)
+
+    def _weighing(self, piece: Piece, x: str) -> str:
+        bias = "None" if piece.bias is None else self.bind(piece, "b", piece.bias)
+        if piece.name == "matmul":
+            weight = self.bind(piece, "w", piece.weight)
+            return self._ended(piece, f"linear({x}, {weight}, {bias})")
+        if piece.name == "dense":
+            return self._dense(piece, x, bias)
+        if self.packed and piece.name == "convolve" and piece.dtype == "float32" and len(piece.shape) == 3:
+            return self._packed(piece, x, bias)
+        weight = self.bind(piece, "w", _laid(piece))
+        assert piece.step is not None
+        step = Call(_with(piece), ())
+        return self._ended(piece, convolved(step, x, weight, bias))
+
+    def _dense(self, piece: Piece, x: str, bias: str) -> str:
+        weight = self.bind(piece, "w", piece.weight)
+        taken: tuple[int, ...] = piece.attributes["taken"]
+        row = f"{x}.flatten(1)" if max(taken[1:]) == 1 else f"{x}.movedim(1, -1).flatten(1)"
+        made = f"linear({row}, {weight}, {bias}).view(-1, {', '.join(map(str, (*piece.shape[1:], piece.shape[0])))})"
+        return self._ended(piece, f"{made}.movedim(-1, 1)")
+
+    def _ended(self, piece: Piece, text: str) -> str:
+        """Write what is added, and the function that comes last, into the memory that is there already."""
+        if piece.plus is not None:
+            text = f"{text}.add_({self.names[piece.plus]})"
+        return f"{text}.{piece.after}_()" if piece.after else text
+
+    def _packed(self, piece: Piece, x: str, bias: str) -> str:
+        """Write a convolution whose kernels lie as the kernel wants them, with the sum and the function inside."""
+        at = piece.attributes
+        stride, padding, dilation = (list(at[name]) for name in ("stride", "padding", "dilation"))
+        assert piece.weight is not None
+        sizes = [self.batch, *self.pieces.shapes[piece.arguments[0]]]
+        laid: Tensor = torch.ops.mkldnn._reorder_convolution_weight(
+            piece.weight, padding, stride, dilation, at["groups"], sizes
+        )
+        places = f"{padding}, {stride}, {dilation}, {at['groups']}"
+        weight = self.bind(piece, "w", laid)
+        if piece.plus is None:
+            call = self.page.bind("packed", torch.ops.mkldnn._convolution_pointwise.default)
+            ending = {"": "none"}.get(piece.after, piece.after)
+            return f"{call}({x}, {weight}, {bias}, {places}, '{ending}', [], '')"
+        other = self.names[piece.plus]
+        ending, rest = ("'relu', [], ''", "") if piece.after == "relu" else ("None, [], None", piece.after)
+        end = f".{rest}_()" if rest else ""
+        # What else has the summand must not be written over.
+        if self.own(piece.plus) and self.pieces.shapes[piece.plus] == piece.shape:
+            call = self.page.bind("packed_into", torch.ops.mkldnn._convolution_pointwise_.binary)
+        else:
+            call = self.page.bind("packed_plus", torch.ops.mkldnn._convolution_pointwise.binary)
+        lead = f"{other}, {x}" if "into" in call else f"{x}, {other}"
+        return f"{call}({lead}, {weight}, {bias}, {places}, 'add', 1.0, {ending}){end}"
+
+
+def _with(piece: Piece) -> Any:
+    """Give the step of a piece with the places that it has now."""
+    from dataclasses import replace
+
+    assert piece.step is not None
+    return replace(piece.step, attributes=piece.attributes)
+
+
+def _laid(piece: Piece) -> Tensor:
+    """Lay kernels out so that all channels of a tap stand together, like maps."""
+    assert piece.weight is not None
+    layout = torch.channels_last if piece.weight.ndim == 4 else torch.channels_last_3d
+    return piece.weight.contiguous(memory_format=layout)
+
+
+def _affine(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    (x,) = arguments
+    shift = None if piece.bias is None else writer.bind(piece, "b", piece.bias)
+    if piece.weight is None:
+        return writer._ended(piece, f"({x} + {shift})")
+    factor = writer.bind(piece, "w", piece.weight)
+    made = f"({x} * {factor})" if shift is None else f"torch.addcmul({shift}, {x}, {factor})"
+    return writer._ended(piece, made)
+
+
+def _add(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    return writer._ended(piece, f"({arguments[0]} + {arguments[1]})")
+
+
+def _function(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    return f"{arguments[0]}.{piece.name}_()" if writer.own(piece.arguments[0]) else f"{piece.name}({arguments[0]})"
+
+
+def _flatten(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    return f"{arguments[0]}.movedim(1, -1).flatten(1)"
+
+
+def _taken(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    index = writer.bind(piece, "i", torch.tensor(piece.attributes["index"], dtype=torch.int64))
+    return f"{arguments[0]}.index_select(-1, {index})"
+
+
+_FORMS: dict[str, Callable[[_Writer, Piece, Sequence[str]], str]] = {
+    "affine": _affine,
+    "add": _add,
+    "relu": _function,
+    "sigmoid": _function,
+    "tanh": _function,
+    "flatten": _flatten,
+    "take": _taken,
+}
