@@ -21,6 +21,7 @@ FUNCTIONS = frozenset({"relu", "sigmoid", "tanh"})
 def fold(pieces: Pieces) -> None:
     """Fold all that can be folded."""
     _push_back(pieces)
+    _cut(pieces)
     _push_forward(pieces)
     _add(pieces)
     _end(pieces)
@@ -132,6 +133,35 @@ def _push_forward(pieces: Pieces) -> None:
         _absorb(user, piece)
         instead[piece.target] = piece.arguments[0]
     pieces.redirect(instead)
+
+
+def _cut(pieces: Pieces) -> None:
+    """Write ReLU(w·x + b) before one weighing piece as w·max(x, −b/w) + b, whose affine part the piece can take.
+
+    Where w is negative the largest becomes the smallest, and where it is zero nothing of x is left.
+    """
+    makers, users, uses = pieces.makers(), pieces.users(), pieces.uses()
+    for place, piece in reversed(list(enumerate(pieces.order))):
+        affine = makers.get(piece.arguments[0]) if piece.name == "relu" else None
+        if affine is None or affine.name != "affine" or affine.weight is None or uses[affine.target] != 1:
+            continue
+        readers = users.get(piece.target, [])
+        if len(readers) != 1 or uses[piece.target] != 1 or readers[0].weight is None:
+            continue
+        shift = torch.zeros_like(affine.weight) if affine.bias is None else affine.bias.double()
+        factor = affine.weight.double()
+        if tuple(factor.shape) != tuple(shift.shape):
+            continue
+        rest = Piece(piece.target, "affine", (affine.target,), piece.shape, piece.dtype, weight=factor, bias=shift)
+        rest.bias = torch.where(factor == 0, shift.clamp_min(0), shift)
+        if readers[0].arguments != (piece.target,) or not _weighs_inputs(readers[0], rest):
+            continue
+        edge = torch.where(factor == 0, 0.0, -shift / torch.where(factor == 0, 1.0, factor))
+        endless = torch.full_like(edge, torch.inf)
+        affine.name, affine.weight = "clamp", torch.where(factor < 0, -endless, edge)
+        affine.bias = torch.where(factor > 0, endless, edge) if bool((factor <= 0).any()) else None
+        pieces.order[place] = rest
+    pieces.prune()
 
 
 def _weighs_inputs(user: Piece, affine: Piece) -> bool:

@@ -12,6 +12,7 @@ from inkcap.engine.build import lower, weights_of
 from inkcap.engine.inference.folding import fold, settled
 from inkcap.engine.inference.geometry import flatten_in_place, shrink
 from inkcap.engine.inference.pieces import pieces_of
+from inkcap.engine.inference.routing import route_by_parent
 from inkcap.engine.inference.writing import packing, write
 from inkcap.network import Network, structure_of
 
@@ -47,14 +48,16 @@ def freeze(
     program = lowered.program
     inputs = {number: structure_of(network.capsules[id]).sizes for id, number in program.inputs.items()}
     stored = {number: weights[name] for name, number in {**program.weights, **program.states}.items()}
+    processor = all(value.device.type == "cpu" for value in stored.values())
     with torch.inference_mode():
         pieces = pieces_of(lowered.steps, inputs, lowered.returned, stored)
         fold(pieces)
         shrink(pieces)
         flatten_in_place(pieces)
+        route_by_parent(pieces)
         for piece in pieces.order:
             settled(piece)
-        source, namespace = write(pieces, batch, packing())
+        source, namespace = write(pieces, batch, packing(), processor)
         # Our own print, as in build: names are numbered, numbers come from checked records.
         exec(compile(source, f"<frozen {network.name}>", "exec"), namespace)  # noqa: S102
     return Frozen(source, namespace["run"])

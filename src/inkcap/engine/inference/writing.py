@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from inkcap.engine.inference.kernels import KERNELS
 from inkcap.engine.inference.pieces import WEIGHING, Piece, Pieces
 from inkcap.engine.rules import LIBRARY, Call, Page, convolved, rule_of
 
 VIEWS = frozenset({"reshape", "flatten", "permute", "transpose", "channels", "block", "repeat", "take", "same"})
 """Pieces whose result may lie in the memory of what they take."""
+
+LITTLE_WORK = 4 * 2**20
+"""Up to so many multiply-adds the packed kernels take longer to be called than to compute."""
+NARROW_MAP = 3
+"""Rows of so few positions leave the packed kernels half empty."""
+LONG_KERNEL = 8192
+"""From so many numbers on a kernel with strides is read from further away than a matrix is."""
 
 
 def packing() -> bool:
@@ -20,16 +29,19 @@ def packing() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
 
 
-def write(pieces: Pieces, batch: int, packed: bool) -> tuple[str, dict[str, Any]]:
-    """Write pieces as the source of a function of the inputs, and give it with the things that it names."""
-    writer = _Writer(pieces, batch, packed)
+def write(pieces: Pieces, batch: int, packed: bool, processor: bool) -> tuple[str, dict[str, Any]]:
+    """Write pieces as the source of a function of the inputs, and give it with the things that it names.
+
+    On another device than the processor the device's own kernels are called.
+    """
+    writer = _Writer(pieces, batch, packed, processor)
     return writer.source(), writer.page.namespace
 
 
 class _Writer:
-    def __init__(self, pieces: Pieces, batch: int, packed: bool) -> None:
-        self.pieces, self.batch, self.packed = pieces, batch, packed
-        self.page = Page(training=False, namespace=dict(LIBRARY))
+    def __init__(self, pieces: Pieces, batch: int, packed: bool, processor: bool) -> None:
+        self.pieces, self.batch, self.packed, self.processor = pieces, batch, packed, processor
+        self.page = Page(training=False, namespace={**LIBRARY, **KERNELS})
         self.names = {number: f"x{place}" for place, number in enumerate(pieces.inputs)}
         self.uses = pieces.uses()
         for number, value in pieces.constants.items():
@@ -92,25 +104,61 @@ class _Writer:
         return self.page.bind(f"{what}{piece.target}", thing)
 
     def _weighing(self, piece: Piece, x: str) -> str:
-        bias = "None" if piece.bias is None else self.bind(piece, "b", piece.bias)
         if piece.name == "matmul":
-            weight = self.bind(piece, "w", piece.weight)
-            return self._ended(piece, f"linear({x}, {weight}, {bias})")
+            row = x if len(piece.shape) == 1 else f"{x}.flatten(0, -2)"
+            made = self._product(piece, row)
+            return self._ended(piece, made if len(piece.shape) == 1 else f"{made}.view(-1, {_listed(piece.shape)})")
         if piece.name == "dense":
-            return self._dense(piece, x, bias)
-        if self.packed and piece.name == "convolve" and piece.dtype == "float32" and len(piece.shape) == 3:
+            taken: tuple[int, ...] = piece.attributes["taken"]
+            row = f"{x}.flatten(1)" if max(taken[1:]) == 1 else f"{x}.movedim(1, -1).flatten(1)"
+            return self._ended(piece, self._as_maps(piece, self._product(piece, row)))
+        way = self.ways(piece)
+        if way == "product":
+            depth = self.pieces.shapes[piece.arguments[0]][0]
+            return self._ended(piece, self._as_maps(piece, self._product(piece, f"{x}.movedim(1, -1).reshape(-1, {depth})")))
+        if way == "unrolled":
+            return self._ended(piece, self._unrolled(piece, x))
+        bias = "None" if piece.bias is None else self.bind(piece, "b", piece.bias)
+        if way == "packed":
             return self._packed(piece, x, bias)
         weight = self.bind(piece, "w", _laid(piece))
         assert piece.step is not None
-        step = Call(_with(piece), ())
-        return self._ended(piece, convolved(step, x, weight, bias))
+        step = replace(piece.step, attributes=piece.attributes)
+        return self._ended(piece, convolved(Call(step, ()), x, weight, bias))
 
-    def _dense(self, piece: Piece, x: str, bias: str) -> str:
-        weight = self.bind(piece, "w", piece.weight)
-        taken: tuple[int, ...] = piece.attributes["taken"]
-        row = f"{x}.flatten(1)" if max(taken[1:]) == 1 else f"{x}.movedim(1, -1).flatten(1)"
-        made = f"linear({row}, {weight}, {bias}).view(-1, {', '.join(map(str, (*piece.shape[1:], piece.shape[0])))})"
-        return self._ended(piece, f"{made}.movedim(-1, 1)")
+    def ways(self, piece: Piece) -> str:
+        """Choose how a convolution is computed: by rule, so that the same network gives the same bits every time."""
+        at, weight = piece.attributes, piece.weight
+        assert weight is not None
+        if not self.processor or piece.name != "convolve" or len(piece.shape) != 3:
+            return "plain"
+        alone = at["groups"] == 1
+        if alone and tuple(weight.shape[2:]) == (1, 1) and set((*at["stride"], *at["padding"])) <= {0, 1}:
+            return "plain" if any(at["padding"]) else "product"
+        if not (self.packed and piece.dtype == "float32"):
+            return "plain"
+        work = self.batch * piece.shape[1] * piece.shape[2] * weight.numel()
+        wide = min(at["stride"]) > 1 and weight[0].numel() >= LONG_KERNEL
+        return "unrolled" if alone and (work <= LITTLE_WORK or piece.shape[2] <= NARROW_MAP or wide) else "packed"
+
+    def _product(self, piece: Piece, rows: str) -> str:
+        """Write the product of rows and a matrix, which lies turned: so it is read along."""
+        assert piece.weight is not None
+        weight = self.bind(piece, "w", piece.weight.flatten(1).t().contiguous())
+        if piece.bias is None:
+            return f"torch.mm({rows}, {weight})"
+        return f"torch.addmm({self.bind(piece, 'b', piece.bias)}, {rows}, {weight})"
+
+    def _as_maps(self, piece: Piece, text: str) -> str:
+        return f"{text}.view(-1, {_listed((*piece.shape[1:], piece.shape[0]))}).movedim(-1, 1)"
+
+    def _unrolled(self, piece: Piece, x: str) -> str:
+        assert piece.weight is not None
+        at, kernels = piece.attributes, piece.weight.shape[0]
+        weight = self.bind(piece, "w", piece.weight.permute(2, 3, 1, 0).reshape(-1, kernels).contiguous())
+        bias = self.bind(piece, "b", piece.weight.new_zeros(kernels) if piece.bias is None else piece.bias)
+        places = tuple(tuple(at[name]) for name in ("stride", "padding", "dilation"))
+        return f"unrolled({x}, {weight}, {bias}, {tuple(piece.weight.shape[2:])}, {places})"
 
     def _ended(self, piece: Piece, text: str) -> str:
         """Write what is added, and the function that comes last, into the memory that is there already."""
@@ -145,12 +193,8 @@ class _Writer:
         return f"{call}({lead}, {weight}, {bias}, {places}, 'add', 1.0, {ending}){end}"
 
 
-def _with(piece: Piece) -> Any:
-    """Give the step of a piece with the places that it has now."""
-    from dataclasses import replace
-
-    assert piece.step is not None
-    return replace(piece.step, attributes=piece.attributes)
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes))
 
 
 def _laid(piece: Piece) -> Tensor:
@@ -187,6 +231,39 @@ def _taken(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
     return f"{arguments[0]}.index_select(-1, {index})"
 
 
+def _pooled(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    at = piece.attributes
+    two = tuple(at["window"]) == tuple(at["stride"]) == (2, 2) and not any(at["padding"])
+    whole = at["edge"] != "ceil" or not any(size % 2 for size in writer.pieces.shapes[piece.arguments[0]][1:])
+    if two and whole and writer.processor:
+        return f"halved({arguments[0]})"
+    assert piece.step is not None
+    return f"{rule_of(piece.step).forward(writer.page, Call(piece.step, arguments))}[0]"
+
+
+def _clamped(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    if piece.bias is None:
+        return f"torch.maximum({arguments[0]}, {writer.bind(piece, 'w', piece.weight)})"
+    low, high = writer.bind(piece, "w", piece.weight), writer.bind(piece, "b", piece.bias)
+    return f"torch.clamp({arguments[0]}, {low}, {high})"
+
+
+def _voted(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    return f"voted({writer.bind(piece, 'w', piece.weight)}, {arguments[0]}, {piece.attributes['parents']})"
+
+
+def _coupled(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    at = piece.attributes
+    # Children and parents have changed places: the axes count from behind, without the numbers of a vote.
+    dim = {-1: 1, 2: 1, -2: 2, 1: 2}[at["axis"]]
+    bias = "" if piece.bias is None else f", {writer.bind(piece, 'b', piece.bias)}"
+    return f"coupled({arguments[0]}, {at['iterations']}, {dim}{bias})"
+
+
+def _combined(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    return f"combined({', '.join(arguments)})[:, None]"
+
+
 _FORMS: dict[str, Callable[[_Writer, Piece, Sequence[str]], str]] = {
     "affine": _affine,
     "add": _add,
@@ -195,4 +272,9 @@ _FORMS: dict[str, Callable[[_Writer, Piece, Sequence[str]], str]] = {
     "tanh": _function,
     "flatten": _flatten,
     "take": _taken,
+    "window_max": _pooled,
+    "clamp": _clamped,
+    "voted": _voted,
+    "coupled": _coupled,
+    "combined": _combined,
 }
