@@ -9,16 +9,18 @@ import torch
 from inkcap.engine.inference.pieces import Piece, Pieces
 
 DENSE_GROWTH = 2
-"""So many times the numbers of its kernels may the matrix of a convolution have: reading them takes the time."""
-SPREADING = frozenset({"relu", "sigmoid", "tanh", "affine", "same"})
+"""So many times the numbers of its kernels may the matrix of a convolution have."""
+FEW = 8
+"""Up to so many samples reading the numbers takes the time, and a matrix may have no more of them."""
 
 
-def shrink(pieces: Pieces) -> None:
+def shrink(pieces: Pieces, batch: int) -> None:
     """Trim kernels, and write the convolutions of small maps as matrices."""
+    growth = 1 if batch <= FEW else DENSE_GROWTH
     for piece in pieces.order:
         if piece.name == "convolve" and piece.weight is not None:
             _trim(piece, pieces.shapes[piece.arguments[0]])
-            _make_dense(piece, pieces.shapes[piece.arguments[0]])
+            _make_dense(piece, pieces.shapes[piece.arguments[0]], growth)
 
 
 def _trim(piece: Piece, taken: tuple[int, ...]) -> None:
@@ -44,13 +46,13 @@ def _trim(piece: Piece, taken: tuple[int, ...]) -> None:
     piece.attributes = at | {"padding": tuple(padding)}
 
 
-def _make_dense(piece: Piece, taken: tuple[int, ...]) -> None:
+def _make_dense(piece: Piece, taken: tuple[int, ...], growth: int) -> None:
     """Write a convolution of a small map as the matrix that it is, its numbers position by position."""
     assert piece.weight is not None
     at, weight = piece.attributes, piece.weight
     positions, made = taken[1:], piece.shape[1:]
     numbers = _count(taken) * _count(piece.shape)
-    if at["groups"] != 1 or numbers > DENSE_GROWTH * weight.numel():
+    if at["groups"] != 1 or numbers > growth * weight.numel():
         return
     matrix = weight.new_zeros((*made, piece.shape[0], *positions, taken[0]))
     for there in product(*map(range, made)):

@@ -13,6 +13,7 @@ from inkcap.engine.inference.folding import fold, settled
 from inkcap.engine.inference.geometry import flatten_in_place, shrink
 from inkcap.engine.inference.pieces import pieces_of
 from inkcap.engine.inference.routing import route_by_parent
+from inkcap.engine.inference.siblings import join_siblings
 from inkcap.engine.inference.writing import packing, write
 from inkcap.network import Network, structure_of
 
@@ -52,7 +53,8 @@ def freeze(
     with torch.inference_mode():
         pieces = pieces_of(lowered.steps, inputs, lowered.returned, stored)
         fold(pieces)
-        shrink(pieces)
+        join_siblings(pieces)
+        shrink(pieces, batch)
         flatten_in_place(pieces)
         route_by_parent(pieces)
         for piece in pieces.order:

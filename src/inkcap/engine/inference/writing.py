@@ -120,7 +120,8 @@ class _Writer:
             return self._ended(piece, self._unrolled(piece, x))
         bias = "None" if piece.bias is None else self.bind(piece, "b", piece.bias)
         if way == "packed":
-            return self._packed(piece, x, bias)
+            makers = "" if piece.arguments[0] in self.fresh else ".contiguous(memory_format=torch.channels_last)"
+            return self._packed(piece, f"{x}{makers}", bias)
         weight = self.bind(piece, "w", _laid(piece))
         assert piece.step is not None
         step = replace(piece.step, attributes=piece.attributes)
@@ -241,6 +242,18 @@ def _pooled(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
     return f"{rule_of(piece.step).forward(writer.page, Call(piece.step, arguments))}[0]"
 
 
+def _meant(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    axes = tuple(range(2, len(piece.shape) + 1))
+    if set(piece.attributes["bins"]) == {1}:
+        return f"{arguments[0]}.mean({axes}, keepdim=True)"
+    assert piece.step is not None
+    return rule_of(piece.step).forward(writer.page, Call(piece.step, arguments))
+
+
+def _channels(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
+    return f"{arguments[0]}.narrow(1, {piece.attributes['first']}, {piece.attributes['count']})"
+
+
 def _clamped(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
     if piece.bias is None:
         return f"torch.maximum({arguments[0]}, {writer.bind(piece, 'w', piece.weight)})"
@@ -273,6 +286,8 @@ _FORMS: dict[str, Callable[[_Writer, Piece, Sequence[str]], str]] = {
     "flatten": _flatten,
     "take": _taken,
     "window_max": _pooled,
+    "bins_mean": _meant,
+    "channels": _channels,
     "clamp": _clamped,
     "voted": _voted,
     "coupled": _coupled,
