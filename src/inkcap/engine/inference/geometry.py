@@ -31,9 +31,7 @@ def _trim(piece: Piece, taken: tuple[int, ...]) -> None:
     padding = list(at["padding"])
     for axis, (size, made) in enumerate(zip(taken[1:], piece.shape[1:], strict=True)):
         stride, before, apart, taps = at["stride"][axis], padding[axis], at["dilation"][axis], weight.shape[2 + axis]
-        seen = [
-            tap for tap in range(taps) if any(0 <= o * stride - before + tap * apart < size for o in range(made))
-        ]
+        seen = [tap for tap in range(taps) if any(0 <= o * stride - before + tap * apart < size for o in range(made))]
         if not seen or len(seen) == taps:
             continue
         first, count = seen[0], seen[-1] - seen[0] + 1

@@ -17,9 +17,7 @@ MOST_COLUMNS = 4 * 2**20
 """Numbers that are unrolled at a time: they should stay near the processor."""
 
 
-def unrolled(
-    x: Tensor, weight: Tensor, bias: Tensor, kernel: Sequence[int], places: Sequence[Sequence[int]]
-) -> Tensor:
+def unrolled(x: Tensor, weight: Tensor, bias: Tensor, kernel: Sequence[int], places: Sequence[Sequence[int]]) -> Tensor:
     """Convolve by a matrix product of what lies under the kernel; ``places`` are stride, padding and dilation.
 
     The weight goes (row, column, channel) by kernels.

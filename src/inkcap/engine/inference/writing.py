@@ -107,17 +107,18 @@ class _Writer:
         if piece.name == "matmul":
             row = x if len(piece.shape) == 1 else f"{x}.flatten(0, -2)"
             made = self._product(piece, row)
-            return self._ended(piece, made if len(piece.shape) == 1 else f"{made}.view(-1, {_listed(piece.shape)})")
+            return self.ended(piece, made if len(piece.shape) == 1 else f"{made}.view(-1, {_listed(piece.shape)})")
         if piece.name == "dense":
             taken: tuple[int, ...] = piece.attributes["taken"]
             row = f"{x}.flatten(1)" if max(taken[1:]) == 1 else f"{x}.movedim(1, -1).flatten(1)"
-            return self._ended(piece, self._as_maps(piece, self._product(piece, row)))
+            return self.ended(piece, self._as_maps(piece, self._product(piece, row)))
         way = self.ways(piece)
         if way == "product":
             depth = self.pieces.shapes[piece.arguments[0]][0]
-            return self._ended(piece, self._as_maps(piece, self._product(piece, f"{x}.movedim(1, -1).reshape(-1, {depth})")))
+            made = self._product(piece, f"{x}.movedim(1, -1).reshape(-1, {depth})")
+            return self.ended(piece, self._as_maps(piece, made))
         if way == "unrolled":
-            return self._ended(piece, self._unrolled(piece, x))
+            return self.ended(piece, self._unrolled(piece, x))
         bias = "None" if piece.bias is None else self.bind(piece, "b", piece.bias)
         if way == "packed":
             makers = "" if piece.arguments[0] in self.fresh else ".contiguous(memory_format=torch.channels_last)"
@@ -125,7 +126,7 @@ class _Writer:
         weight = self.bind(piece, "w", _laid(piece))
         assert piece.step is not None
         step = replace(piece.step, attributes=piece.attributes)
-        return self._ended(piece, convolved(Call(step, ()), x, weight, bias))
+        return self.ended(piece, convolved(Call(step, ()), x, weight, bias))
 
     def ways(self, piece: Piece) -> str:
         """Choose how a convolution is computed: by rule, so that the same network gives the same bits every time."""
@@ -134,8 +135,8 @@ class _Writer:
         if not self.processor or piece.name != "convolve" or len(piece.shape) != 3:
             return "plain"
         alone = at["groups"] == 1
-        if alone and tuple(weight.shape[2:]) == (1, 1) and set((*at["stride"], *at["padding"])) <= {0, 1}:
-            return "plain" if any(at["padding"]) else "product"
+        if alone and tuple(weight.shape[2:]) == (1, 1) and set(at["stride"]) == {1} and not any(at["padding"]):
+            return "product"
         if not (self.packed and piece.dtype == "float32"):
             return "plain"
         work = self.batch * piece.shape[1] * piece.shape[2] * weight.numel()
@@ -161,7 +162,7 @@ class _Writer:
         places = tuple(tuple(at[name]) for name in ("stride", "padding", "dilation"))
         return f"unrolled({x}, {weight}, {bias}, {tuple(piece.weight.shape[2:])}, {places})"
 
-    def _ended(self, piece: Piece, text: str) -> str:
+    def ended(self, piece: Piece, text: str) -> str:
         """Write what is added, and the function that comes last, into the memory that is there already."""
         if piece.plus is not None:
             text = f"{text}.add_({self.names[piece.plus]})"
@@ -209,14 +210,14 @@ def _affine(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
     (x,) = arguments
     shift = None if piece.bias is None else writer.bind(piece, "b", piece.bias)
     if piece.weight is None:
-        return writer._ended(piece, f"({x} + {shift})")
+        return writer.ended(piece, f"({x} + {shift})")
     factor = writer.bind(piece, "w", piece.weight)
     made = f"({x} * {factor})" if shift is None else f"torch.addcmul({shift}, {x}, {factor})"
-    return writer._ended(piece, made)
+    return writer.ended(piece, made)
 
 
 def _add(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
-    return writer._ended(piece, f"({arguments[0]} + {arguments[1]})")
+    return writer.ended(piece, f"({arguments[0]} + {arguments[1]})")
 
 
 def _function(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
