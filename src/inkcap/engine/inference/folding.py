@@ -7,7 +7,6 @@ written, so that a long chain of them rounds once.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 import torch
 from torch import Tensor
@@ -235,8 +234,3 @@ def settled(piece: Piece) -> None:
         piece.weight = piece.weight.to(dtype).contiguous()
     if piece.bias is not None:
         piece.bias = piece.bias.to(dtype).contiguous()
-
-
-def numbers_of(shape: tuple[int, ...]) -> int:
-    """Count the numbers of a shape."""
-    return prod(shape)

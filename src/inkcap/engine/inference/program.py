@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import torch
@@ -11,10 +12,10 @@ from torch import Tensor, nn
 from inkcap.engine.build import lower, weights_of
 from inkcap.engine.inference.folding import fold, settled
 from inkcap.engine.inference.geometry import flatten_in_place, shrink
-from inkcap.engine.inference.pieces import pieces_of
+from inkcap.engine.inference.pieces import WEIGHING, Piece, Pieces, pieces_of
 from inkcap.engine.inference.routing import route_by_parent
 from inkcap.engine.inference.siblings import join_siblings
-from inkcap.engine.inference.writing import packing, write
+from inkcap.engine.inference.writing import LITTLE_WORK, packing, write
 from inkcap.network import Network, structure_of
 
 USUAL_BATCH = 64
@@ -27,15 +28,24 @@ class Frozen:
     Its weights are those of the moment when it was made: what is trained further needs another one.
     """
 
-    def __init__(self, source: str, run: Callable[..., Any]) -> None:
-        """Take a source and the function that it is."""
+    def __init__(self, source: str, run: Callable[..., Any], work: int) -> None:
+        """Take a source, the function that it is, and the multiply-adds of one of its products for one sample."""
         self.source = source
-        self._run = run
+        self._run, self._work = run, work
 
     def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Answer."""
-        with torch.inference_mode():
-            return self._run(*inputs)
+        """Answer; little work is done by one thread, since to wake another takes longer."""
+        threads = torch.get_num_threads()
+        alone = threads > 1 and bool(inputs) and len(inputs[0]) * self._work < LITTLE_WORK
+        if alone:
+            torch.set_num_threads(1)
+        try:
+            # Not inference_mode, whose tensors nobody could go on with: a loss, a metric, a person at a prompt.
+            with torch.no_grad():
+                return self._run(*inputs)
+        finally:
+            if alone:
+                torch.set_num_threads(threads)
 
 
 def freeze(
@@ -50,7 +60,7 @@ def freeze(
     inputs = {number: structure_of(network.capsules[id]).sizes for id, number in program.inputs.items()}
     stored = {number: weights[name] for name, number in {**program.weights, **program.states}.items()}
     processor = all(value.device.type == "cpu" for value in stored.values())
-    with torch.inference_mode():
+    with torch.no_grad():
         pieces = pieces_of(lowered.steps, inputs, lowered.returned, stored)
         fold(pieces)
         join_siblings(pieces)
@@ -62,7 +72,21 @@ def freeze(
         source, namespace = write(pieces, batch, packing(), processor)
         # Our own print, as in build: names are numbered, numbers come from checked records.
         exec(compile(source, f"<frozen {network.name}>", "exec"), namespace)  # noqa: S102
-    return Frozen(source, namespace["run"])
+    return Frozen(source, namespace["run"], _work(pieces))
+
+
+def _work(pieces: Pieces) -> int:
+    """Give the multiply-adds of a product of the program, in the mean."""
+    found = [
+        piece.weight.numel() * (_positions(piece) if piece.name == "convolve" else 1)
+        for piece in pieces.order
+        if piece.name in WEIGHING and piece.weight is not None
+    ]
+    return sum(found) // max(len(found), 1)
+
+
+def _positions(piece: Piece) -> int:
+    return prod(piece.shape[1:])
 
 
 def freeze_module(
