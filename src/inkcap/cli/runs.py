@@ -40,6 +40,9 @@ RecipeOption = Annotated[Path | None, typer.Option(help="Start from a recipe fil
 UntilOption = Annotated[
     int | None, typer.Option(min=1, metavar="EPOCH", help="Pause after this epoch; 'inkcap resume' goes on.")
 ]
+EngineOption = Annotated[
+    str, typer.Option("--engine", metavar="auto|eager|frozen|compiled|onnxruntime", help="What computes the answers.")
+]
 WeightsOption = Annotated[str, typer.Option("--weights", metavar="best|last", help="Which weights of the run.")]
 
 
@@ -203,12 +206,14 @@ def evaluate(
     option: OptionOption = None,
     part: Annotated[str, typer.Option(metavar="auto|validation|test|all", help="Which samples.")] = "auto",
     weights: WeightsOption = "best",
+    engine: EngineOption = "auto",
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
 ) -> None:
     """Measure a run: its loss, what is right of its answers, confusion matrix."""
     _one_of("--part", part, ("auto", "validation", "test", "all"))
     _one_of("--weights", weights, ("best", "last"))
+    _one_of("--engine", engine, _ENGINES)
     from inkcap.recipes import find_run
     from inkcap.training.environment import prepare_environment
 
@@ -221,11 +226,24 @@ def evaluate(
         spec = replace(folder.recipe().data, name=data, options=pairs(option, "--option"))
     elif option:
         raise RecipeError("--option goes with --data")
-    result = evaluate_run(folder, spec, part=part, weights=weights)  # pyright: ignore[reportArgumentType]
+    result = evaluate_run(folder, spec, part=part, weights=weights, engine=_engine(engine))  # pyright: ignore[reportArgumentType]
     if as_json:
         print_json(result.to_json())
     else:
         _print_evaluation(result)
+
+
+_ENGINES = ("auto", "eager", "frozen", "compiled", "onnxruntime")
+"""As in inkcap.engine.inference, which needs torch."""
+
+
+def _engine(name: str) -> Any:
+    """Give an engine by its name; the one that exports know is theirs."""
+    if name != "onnxruntime":
+        return name
+    from inkcap.exchange import by_onnxruntime
+
+    return by_onnxruntime
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -252,11 +270,13 @@ def predict(
     top: Annotated[int, typer.Option(min=1, help="How many classes to show.")] = 3,
     resize: Annotated[bool, typer.Option("--resize", help="Bring an image of another size to the network's.")] = False,
     weights: WeightsOption = "best",
+    engine: EngineOption = "auto",
     workspace: WorkspaceOption = Path(),
     as_json: JsonOption = False,
 ) -> None:
     """Ask a run about new samples."""
     _one_of("--weights", weights, ("best", "last"))
+    _one_of("--engine", engine, _ENGINES)
     if source.startswith("--"):
         raise RecipeError(f"there is no option {source!r}; see 'inkcap predict --help'")
     from inkcap.recipes import find_run
@@ -267,7 +287,8 @@ def predict(
     from inkcap.training import predict as predict_run
     from inkcap.training.samples import read_samples
 
-    result = predict_run(folder, read_samples(folder, source, resize=resize), weights=weights)  # pyright: ignore[reportArgumentType]
+    samples = read_samples(folder, source, resize=resize)
+    result = predict_run(folder, samples, weights=weights, engine=_engine(engine))  # pyright: ignore[reportArgumentType]
     if as_json:
         outputs = {name: _prediction_json(output, top) for name, output in result.outputs.items()}
         print_json({"run": result.run, "samples": result.samples, "outputs": outputs})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         export_torch,
     )
     from inkcap.exchange.importing import Imported, ImportRefused, from_torch, import_onnx
+    from inkcap.exchange.onnx_answers import by_onnxruntime
     from inkcap.exchange.proof import NotProven, Proof, prove_torch
     from inkcap.exchange.torch_file import TorchFile, print_torch
 
@@ -34,6 +35,7 @@ __getattr__ = later(
         "NotProven": _PROOF,
         "Proof": _PROOF,
         "TorchFile": _TORCH_FILE,
+        "by_onnxruntime": "inkcap.exchange.onnx_answers",
         "export_keras": _EXPORTING,
         "export_onnx": _EXPORTING,
         "export_program": _EXPORTING,
@@ -54,6 +56,7 @@ __all__ = [
     "NotProven",
     "Proof",
     "TorchFile",
+    "by_onnxruntime",
     "export_keras",
     "export_onnx",
     "export_program",

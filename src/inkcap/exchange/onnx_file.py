@@ -54,11 +54,15 @@ def prove_onnx(file: TorchFile, seed: int = 0) -> Proof:
 
 def to_onnx(file: TorchFile, module: nn.Module) -> bytes:
     """Give a module of a printed file as an ONNX file."""
+    return to_onnx_of(file.report.network, module)
+
+
+def to_onnx_of(network: Network, module: nn.Module) -> bytes:
+    """Give a module of a network as an ONNX file."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         are = "is" if len(missing) == 1 else "are"
         raise OnnxError(f"{', '.join(missing)} {are} not installed; 'pip install inkcap[onnx]' brings what ONNX needs")
-    network = file.report.network
     _refuse_choices(network)
     examples = random_inputs(network, 0, EXAMPLES)
     batch = torch.export.Dim("batch")
@@ -102,12 +106,8 @@ def _refuse_choices(network: Network) -> None:
 
 def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) -> float:
     """Check an ONNX file and give the largest difference of what onnxruntime computes to the drawing's outputs."""
-    onnx, onnxruntime = _optional("onnx"), _optional("onnxruntime")
-    onnx.checker.check_model(content, full_check=True)
-    options: Any = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session: Any = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    _optional("onnx").checker.check_model(content, full_check=True)
+    session = open_session(content, 1)
     names: list[str] = [entry.name for entry in session.get_inputs()]
     kept = _kept_inputs(names, file)
     worst = 0.0
@@ -119,6 +119,15 @@ def check_onnx(content: bytes, file: TorchFile, ours: nn.Module, seed: int = 0) 
         found: list[Tensor] = [torch.from_numpy(array) for array in session.run(None, given)]
         worst = max(worst, as_near_as_rounding(ours, inputs, mine, found, TOLERANCE))
     return worst
+
+
+def open_session(content: bytes, threads: int) -> Any:
+    """Open an ONNX file to be run by onnxruntime with so many threads."""
+    onnxruntime = _optional("onnxruntime")
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def _translations() -> dict[Any, Any]:

@@ -11,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from inkcap.engine.inference import Answerer, EngineMaker, EngineName, make_answerer
 from inkcap.recipes import DataSpec, RunFolder
 from inkcap.recipes.runfolder import WeightsName
 from inkcap.training.batches import Batches
 from inkcap.training.data import Dataset, split
 from inkcap.training.environment import choose_device, steady
 from inkcap.training.errors import TrainingError
-from inkcap.training.losses import total_loss
+from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.material import fitted, load_for, make_batches, split_digest, target_scales
 from inkcap.training.opened import OpenedRun, open_run
 from inkcap.training.playing import answering, solve
@@ -78,8 +79,9 @@ def evaluate(
     *,
     part: Part = "auto",
     weights: WeightsName = "best",
+    engine: EngineName | EngineMaker = "auto",
 ) -> Evaluation:
-    """Measure a run.
+    """Measure a run; the engine is chosen as in ``predict``.
 
     Without `data`, the run's own data are taken: their test set when they have one, else the validation part ("auto");
     `part` asks for one of them, or for all samples. Other data are measured as a whole, or on their test set.
@@ -98,17 +100,33 @@ def evaluate(
             )
     device = choose_device(opened.recipe.device, opened.facts)
     with steady(opened.recipe.seed, opened.recipe.threads, device):
-        opened.module.to(device)
+        returns = dict(wanted_returns(opened.facts, opened.recipe))
+        counts = {"samples": len(chosen), "batch": opened.recipe.batch}
+        module = opened.module.to(device)
+        module = _Answering(make_answerer(opened.network, module, engine, **counts, returns=returns))
         batches = make_batches(chosen, opened.facts, fit, opened.preparation, opened.recipe, device)
         scales = target_scales(opened.facts, fit, opened.preparation)
         scores = make_scores(opened.facts, opened.recipe, opened.targets, scales)
-        values = measure(opened.module, total_loss(opened.facts, opened.recipe), scores, batches.in_order())
-        reports = _reports(opened, batches)
+        values = measure(module, total_loss(opened.facts, opened.recipe), scores, batches.in_order())
+        reports = _reports(opened, module, batches)
         if chosen.world is not None:
             (taken,) = fit.inputs.values()
-            answer = answering(opened.module, opened.facts, fit, opened.preparation, device)
+            answer = answering(module, opened.facts, fit, opened.preparation, device)
             values = {**(values or {}), **solve(chosen.world, answer, chosen.inputs[taken])}
     return Evaluation(opened.run.id, dataset.name, used, len(chosen), values or {}, reports)
+
+
+class _Answering(torch.nn.Module):
+    """An engine as a module in evaluation."""
+
+    def __init__(self, answer: Answerer) -> None:
+        super().__init__()
+        self._answer = answer
+        self.eval()
+
+    def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """Answer."""
+        return self._answer(*inputs)
 
 
 def _choose(opened: OpenedRun, dataset: Dataset, part: Part, own: bool) -> tuple[Dataset, str]:
@@ -140,7 +158,7 @@ def own_split(opened: OpenedRun, dataset: Dataset) -> tuple[NDArray[np.int64], N
 
 
 @torch.no_grad()
-def _reports(opened: OpenedRun, batches: Batches) -> dict[str, ClassReport]:
+def _reports(opened: OpenedRun, module: torch.nn.Module, batches: Batches) -> dict[str, ClassReport]:
     """Count the confusion matrices of the outputs with classes."""
     counts = {
         name: np.zeros((len(classes), len(classes)), np.int64)
@@ -149,7 +167,7 @@ def _reports(opened: OpenedRun, batches: Batches) -> dict[str, ClassReport]:
     }
     kinds = {loss.output: loss.kind for loss in opened.recipe.losses}
     for inputs, targets in batches.in_order():
-        values = outputs_of(opened.module(*inputs))
+        values = outputs_of(module(*inputs))
         for output, value, target in zip(opened.facts.outputs, values, targets, strict=True):
             if output.name in counts:
                 value = value.reshape(len(value), *output.shape)

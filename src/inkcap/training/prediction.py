@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from inkcap.engine.inference import EngineMaker, EngineName, make_answerer
 from inkcap.recipes import RunFolder
 from inkcap.recipes.runfolder import WeightsName
 from inkcap.training.detecting import decoder
@@ -81,10 +82,13 @@ def predict(
     inputs: NDArray[Any] | Mapping[str, NDArray[Any]],
     *,
     weights: WeightsName = "best",
+    engine: EngineName | EngineMaker = "auto",
 ) -> Prediction:
     """Ask a run about samples as they come from their source; they are prepared like the data it was trained on.
 
     A network with one input takes an array (samples first), one with several takes an array for each input by name.
+    The engine "auto" freezes the network where there is enough to answer; "eager", "frozen" and "compiled" ask for one
+    way, and ``inkcap.exchange.by_onnxruntime`` for another.
     """
     opened = open_run(run, weights)
     arrays = arrays_by_input(opened, inputs)
@@ -92,7 +96,8 @@ def predict(
     device = choose_device(opened.recipe.device, opened.facts)
     found: list[list[Tensor]] = [[] for _ in opened.facts.outputs]
     with steady(opened.recipe.seed, opened.recipe.threads, device), torch.no_grad():
-        opened.module.to(device)
+        module = opened.module.to(device)
+        answer = make_answerer(opened.network, module, engine, samples=samples, batch=_BATCH)
         for start in range(0, samples, _BATCH):
             batch = [
                 prepared_input(
@@ -104,7 +109,7 @@ def predict(
                 ).to(device)
                 for place, values in enumerate(arrays)
             ]
-            for parts, value in zip(found, outputs_of(opened.module(*batch)), strict=True):
+            for parts, value in zip(found, outputs_of(answer(*batch)), strict=True):
                 parts.append(value.cpu())
         outputs = {
             output.name: read_output(opened, place, torch.cat(found[place]))

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -21,7 +20,6 @@ from inkcap.training.inspection.summary import Plain, cells, finite, picture
 from inkcap.training.losses import loss_function
 from inkcap.training.material import prepared_input
 from inkcap.training.prediction import OutputPrediction, arrays_by_input, read_output
-from inkcap.training.scores import outputs_of
 from inkcap.training.targets import encode_target
 
 _MOST_CLASSES = 20
@@ -45,8 +43,7 @@ def answer(looking: Looking, asked: Asked, epoch: int | None = None) -> Plain:
     """Ask a run about one sample."""
     chosen = looking.at(epoch)
     inputs = prepared(looking, asked.arrays)
-    with torch.no_grad():
-        outputs = outputs_of(looking.opened.module(*inputs))
+    outputs = looking.answer(inputs)
     answers = [
         _told(looking, read_output(looking.opened, place, value)) | _truth(looking, asked, place, inputs)
         for place, value in enumerate(outputs)
@@ -166,8 +163,7 @@ def _truth(looking: Looking, asked: Asked, place: int, inputs: list[Tensor]) -> 
     if asked.part is None:
         return {"truth": None, "loss": None, "there": None}
     output = looking.facts.outputs[place]
-    with torch.no_grad():
-        value = outputs_of(looking.scoring(*inputs))[place]
+    value = looking.score(inputs)[place]
     target = encoded(looking, asked.part.subset([asked.number]), output)
     spec = next(loss for loss in looking.recipe.losses if loss.output == output.name)
     loss = float(loss_function(spec, output)(value, target))

@@ -18,7 +18,6 @@ from inkcap.training.inspection.marking import found_marks, has_pixels, laid_ove
 from inkcap.training.inspection.summary import Plain, finite
 from inkcap.training.losses import loss_function
 from inkcap.training.prediction import OutputPrediction, read_output
-from inkcap.training.scores import outputs_of
 
 _BATCH = 256
 _SMALL_MAP = 32
@@ -133,10 +132,10 @@ def _found(looking: Looking, part: Dataset, numbers: NDArray[np.int64], place: i
     loss_of = loss_function(spec, facts)
     some = part.subset(numbers)
     inputs = prepared(looking, [some.inputs[looking.opened.fit.inputs[one.name]] for one in looking.facts.inputs])
-    values = outputs_of(looking.opened.module(*inputs))
+    values = looking.answer(inputs)
     asked = [looking.facts.outputs.index(output) for output in laid_over(looking)]
     said = [read_output(looking.opened, i, values[i]) for i in asked]
-    scored, targets = outputs_of(looking.scoring(*inputs))[place], encoded(looking, some, facts)
+    scored, targets = looking.score(inputs)[place], encoded(looking, some, facts)
     return [
         {
             "there": _there(looking, some, i),
@@ -205,9 +204,9 @@ def _measure(looking: Looking, part_name: str, place: int) -> Measured:
     for start in range(0, len(numbers), _BATCH):
         some = part.subset(numbers[start : start + _BATCH])
         inputs = prepared(looking, [some.inputs[name] for name in names])
-        scored, targets = outputs_of(looking.scoring(*inputs))[place], encoded(looking, some, facts)
+        scored, targets = looking.score(inputs)[place], encoded(looking, some, facts)
         losses += [float(loss_of(scored[i : i + 1], targets[i : i + 1])) for i in range(len(scored))]
-        said = read_output(opened, place, outputs_of(opened.module(*inputs))[place])
+        said = read_output(opened, place, looking.answer(inputs)[place])
         answers += [_best(said, classes, i) for i in range(len(scored))]
         if counts is not None:
             shaped = scored.reshape(len(scored), *facts.shape)

@@ -1,14 +1,15 @@
 """A run opened to be looked into: its modules with the weights of an epoch, its data, and one pass that is watched."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from inkcap.engine import build, load_weights
+from inkcap.engine.inference import USUAL_BATCH, WORTH_FREEZING, Answerer, freeze_module
 from inkcap.network import Network
 from inkcap.recipes import Recipe, RunFolder, layout
 from inkcap.recipes.epochs import weights_by_epoch
@@ -21,6 +22,7 @@ from inkcap.training.losses import wanted_returns
 from inkcap.training.material import fitted, load_for, make_batches
 from inkcap.training.opened import OpenedRun, open_untrained
 from inkcap.training.passes import Passed, WatchedPass
+from inkcap.training.scores import outputs_of
 from inkcap.training.weights import read_weights
 
 PartName = Literal["training", "validation", "test"]
@@ -29,6 +31,8 @@ PARTS: tuple[PartName, ...] = ("training", "validation", "test")
 
 MOST_WEIGHTS = 200_000_000
 """Networks with more are not looked into: an answer would take minutes and all memory."""
+_MOST_FROZEN = 50_000_000
+"""Networks with more weights answer as they are: to freeze them takes as long as some answers, and their memory."""
 _MOST_BYTES = 512 * 10**6
 """What the fixed batch may take; of a larger one the first samples are measured."""
 
@@ -165,6 +169,29 @@ class Looking:
             inputs, targets = self._batch
             self._passed = (self._loaded, self.watched.run(inputs, targets))
         return self._passed[1]
+
+    def answer(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Give the outputs for some samples with the weights that are loaded."""
+        return self._asked("answers", self.opened.module, None, inputs)
+
+    def score(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Give what the losses are computed from, for some samples with the weights that are loaded."""
+        if self.scoring is self.opened.module:
+            return self.answer(inputs)
+        return self._asked("scores", self.scoring, dict(wanted_returns(self.facts, self.recipe)), inputs)
+
+    def _asked(
+        self, name: str, module: nn.Module, returns: dict[str, str] | None, inputs: Sequence[Tensor]
+    ) -> tuple[Tensor, ...]:
+        """Ask a frozen program, which lives no longer than the weights that it was made from are loaded."""
+        batch = 1 if len(inputs[0]) < WORTH_FREEZING else USUAL_BATCH
+
+        def frozen() -> Answerer:
+            numbers = sum(value.numel() for value in module.parameters())
+            return module if numbers > _MOST_FROZEN else freeze_module(self.network, module, returns, batch)
+
+        with torch.no_grad():
+            return outputs_of(self.kept(f"{name}/{batch}", frozen, by_weights=True)(*inputs))
 
     def kept(self, name: str, make: Callable[[], _Made], by_weights: bool = False) -> _Made:
         """Keep what was made under a name, where it depends on the weights until others are loaded."""

@@ -13,7 +13,6 @@ from inkcap.training.inspection.looking import Looking
 from inkcap.training.inspection.summary import Plain, cells
 from inkcap.training.prediction import OutputPrediction, read_output
 from inkcap.training.samples import columns_of
-from inkcap.training.scores import outputs_of
 
 _MARGIN = 0.1
 _MOST_POINTS = 1000
@@ -96,7 +95,7 @@ def _asked(looking: Looking, grid: NDArray[Any], place: int) -> OutputPrediction
         some = grid[start : start + _BATCH]
         arrays: Arrays = [some] if len(shapes) == 1 else [some[:, :1], some[:, 1:]]
         laid = [values.reshape(len(some), *shape) for values, shape in zip(arrays, shapes, strict=True)]
-        found.append(outputs_of(looking.opened.module(*prepared(looking, laid)))[place])
+        found.append(looking.answer(prepared(looking, laid))[place])
     return read_output(looking.opened, place, torch.cat(found))
 
 
