@@ -39,7 +39,7 @@ def changed(
     if not any((v in old.known) != (v in graph.known) or _role(old, v) != _role(graph, v) for v in (*touched, *gone)):
         facts["inputs"], facts["outputs"] = old.inputs, old.outputs
     facts["order"] = _order(old, graph, touched, gone)
-    facts["positions"] = old.positions if graph.order is old.order else dict(zip(graph.order, range(len(graph.order))))
+    facts["positions"] = old.positions if graph.order is old.order else _numbered(graph.order)
     moved = _carry_levels(old, graph, touched, gone)
     facts["numbered_parts"] = changed_parts(old, graph, touched, gone)
     if len(graph.order) == len(vertices) and "classification" in vars(old):
@@ -55,6 +55,10 @@ def _updated(old: Mapping[str, list[str]], new: Mapping[str, list[str]], gone: C
     for vertex in gone:
         del found[vertex]
     return found
+
+
+def _numbered(vertices: tuple[str, ...]) -> dict[str, int]:
+    return dict(zip(vertices, range(len(vertices)), strict=True))
 
 
 def _role(graph: Graph, vertex: str) -> tuple[bool, bool]:
@@ -192,7 +196,7 @@ def _layers(
             leaving.setdefault(before, set()).add(vertex)
         if vertex not in gone:
             joining.setdefault(new.levels[vertex], []).append(vertex)
-    index = dict(zip(new.vertices, range(len(new.vertices)), strict=True)) if joining else {}
+    index = _numbered(new.vertices) if joining else {}
     for level in {*leaving, *joining}:
         left = leaving.get(level, set())
         members = [vertex for vertex in layers[level] if vertex not in left]

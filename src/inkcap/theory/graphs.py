@@ -79,7 +79,7 @@ class Graph:
     @cached_property
     def positions(self) -> dict[str, int]:
         """The place of every vertex in the order."""
-        return {vertex: i for i, vertex in enumerate(self.order)}
+        return dict(zip(self.order, range(len(self.order)), strict=True))
 
     @cached_property
     def levels(self) -> dict[str, int]:
@@ -97,9 +97,9 @@ class Graph:
 
     def cycle(self) -> tuple[str, ...] | None:
         """Find a cycle: its vertices in order, the one drawn first in front, or nothing."""
-        stuck = set(self.vertices) - set(self.order)
-        if not stuck:
+        if len(self.order) == len(self.vertices):
             return None
+        stuck = set(self.vertices) - set(self.order)
         # Every stuck vertex has a stuck predecessor, so walking backwards must come round.
         start = next(vertex for vertex in self.vertices if vertex in stuck)
         seen: dict[str, int] = {}
