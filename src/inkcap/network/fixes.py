@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -42,7 +43,7 @@ def set_connection(connection: Connection, label: str, symbol: str | None = None
 
 def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: str, **attributes: Any) -> Edit:
     """Put an identical capsule between two ends, entered by another connection symbol."""
-    name = fresh_id(f"{connection.back}-{symbol}", {*drawing.capsules, *drawing.connections})
+    name = fresh_id(f"{connection.back}-{symbol}", ChainMap({}, drawing.capsules, drawing.connections))  # pyright: ignore[reportArgumentType]
     moved = replace(connection, back=name)
     bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
     return Edit(
@@ -72,7 +73,12 @@ def resize(capsule: Capsule, shape: Shape, wanted: tuple[int, ...]) -> Edit | No
 
 
 def mend_mismatch(
-    drawing: Drawing, connection: Connection, given: Shape, wanted: Shape, inferred: Inferred
+    drawing: Drawing,
+    connection: Connection,
+    given: Shape,
+    wanted: Shape,
+    inferred: Inferred,
+    beside: Sequence[Connection],
 ) -> Edit | None:
     """Find the edit that makes a connection give what its front end has."""
     capsule = drawing.capsules[connection.front]
@@ -95,8 +101,7 @@ def mend_mismatch(
             ones = "×".join("1" * len(strides))
             return set_connection(connection, f"make {connection.id} a {ones} convolution", "convolution", **attributes)
     # Where several connections enter, a new size would only make another of them wrong.
-    entering = [other.port for other in drawing.connections.values() if other.front == capsule.id]
-    alone = entering == [MAIN_PORT]
+    alone = [other.port for other in beside] == [MAIN_PORT]
     return resize(capsule, given, target) if alone else None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network.injections import Injections
@@ -55,6 +55,9 @@ class Inferred:
     entered: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The ports of each capsule whose ports depend on what enters it."""
 
+    sockets: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The names of the total inputs of each capsule."""
+
     last_traced: dict[str, _Traced] = field(default_factory=dict[str, "_Traced"])
     """What was traced last of each connection: most are asked for several times with nothing new in between."""
 
@@ -80,6 +83,14 @@ class Inferred:
         if gathered is None or len(gathered) == 1:
             return total
         return (gathered[connection.id][0], *total[1:])
+
+    def forget(self, capsule: str) -> None:
+        """Forget the structures of a capsule; what is known of its connections stays."""
+        for name in self.sockets.pop(capsule, ()):
+            self.total_input.pop(name, None)
+            self.gathered.pop(name, None)
+        for facts in (self.total_input, self.output, self.attributes, self.entered):
+            facts.pop(capsule, None)
 
     def ports_of(self, capsule: str) -> dict[str, PartialShape]:
         """Give the total inputs of all ports of a capsule, the main port first."""
@@ -205,6 +216,7 @@ class Inference:
         if not symbol.fixed_ports:
             self.known.entered[capsule.id] = symbol.entered(entering)
             ports = [port for name in self.known.entered[capsule.id] if (port := symbol.port(name))]
+        self.known.sockets[capsule.id] = tuple([socket(capsule.id, port.name) for port in ports])
         for port in ports:
             self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
             if port.kind == "gathers":
@@ -304,19 +316,3 @@ class Inference:
 
     def _learn(self, name: str, found: PartialShape) -> None:
         self.known.total_input[name] = _merge(self.known.total_input[name], found)
-
-
-def infer_dtypes(drawing: Drawing, order: tuple[str, ...], known: Inferred) -> None:
-    """Carry data types forwards: what a capsule states, else what enters it first, else the drawing's own."""
-    entering: dict[str, str] = {}
-    fronts: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
-    for connection in drawing.connections.values():
-        if connection.back in fronts:
-            fronts[connection.back].append(connection)
-    placed = set(order)
-    for id in (*order, *(id for id in drawing.capsules if id not in placed)):
-        stated = known.attributes[id].get("dtype")
-        known.dtype[id] = cast("str", stated or entering.get(id) or drawing.dtype)
-        for connection in fronts[id]:
-            cast_to = known.connection_attributes.get(connection.id, {}).get("cast")
-            entering.setdefault(connection.front, cast_to or known.stored_dtype(connection, known.dtype[id]))

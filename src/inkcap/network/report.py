@@ -12,6 +12,7 @@ from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord
 from inkcap.network.plain import PlainFacts
 from inkcap.network.plain_form import plain_network
+from inkcap.network.totals import Totals
 from inkcap.structures import InkcapError, Structure
 from inkcap.symbols import jsonable
 from inkcap.theory import Classification, Graph
@@ -31,6 +32,8 @@ class Report:
     capsules: Mapping[str, CheckedCapsule]
     connections: Mapping[str, CheckedConnection]
     diagnostics: tuple[Diagnostic, ...]
+    totals: Totals
+    """The numbers of all that is drawn as capsules and connections."""
     plain: PlainFacts | None = None
     """The neurons that are held in columns."""
     drawn: Drawing | None = None
@@ -83,7 +86,7 @@ class Report:
             return tuple(map(self.plain.name, self.plain.outputs))
         return self.graph.outputs or self.graph.inputs
 
-    @property
+    @cached_property
     def hidden(self) -> tuple[str, ...]:
         """The capsules in between."""
         ends = {*self.inputs, *self.outputs}
@@ -103,24 +106,24 @@ class Report:
     @property
     def parameters(self) -> int:
         """Count the numbers that training changes."""
-        return sum(weight.structure.elements for weight in self.weights.values() if weight.trainable)
+        return self.totals.parameters + (self.plain.weights + self.plain.biases if self.plain is not None else 0)
 
     @property
     def frozen_parameters(self) -> int:
         """Count the stored numbers that training leaves alone."""
-        fixed = self.plain.fixed if self.plain is not None else 0
-        return fixed + sum(weight.structure.elements for weight in self.weights.values() if not weight.trainable)
+        return self.totals.frozen_parameters + (self.plain.fixed if self.plain is not None else 0)
 
     @property
     def multiply_adds(self) -> int:
         """Count the multiply-adds of connections, and of capsules that multiply what enters them, for one sample."""
-        plain = len(self.plain.columns.back) if self.plain is not None else 0
-        counted = (*self.connections.values(), *self.capsules.values())
-        return plain + sum(one.multiply_adds for one in counted)
+        return self.totals.multiply_adds + (len(self.plain.columns.back) if self.plain is not None else 0)
 
     def activation_bytes(self, batch: int = 1) -> int:
         """Count the bytes that the outputs of all capsules take for a batch."""
-        plain = self.plain.activation_bytes() if self.plain is not None else 0
+        if self.plain is None:
+            return batch * self.totals.activation_bytes
+        # What neurons in columns write into capsules is held by capsules that nobody drew.
+        plain = self.plain.activation_bytes()
         drawn = (capsule for id, capsule in self.capsules.items() if id in self.drawing.capsules)
         return batch * (plain + sum(capsule.output.bytes for capsule in drawn if capsule.output))
 
