@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from inkcap.drawing import Drawing, flatten
 from inkcap.network import fixes
 from inkcap.network.diagnostics import Diagnostic
-from inkcap.network.directions import with_directions
 from inkcap.network.grouping import problems_of, reaching_in
-from inkcap.network.levels import as_drawn, with_levels
+from inkcap.network.levels import as_drawn
 from inkcap.network.memory import Memory
 from inkcap.network.network import CheckedCapsule
 from inkcap.network.plain import PlainFacts, check_plain, survey
@@ -31,11 +30,7 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
     drawn = drawing
     flattened = flatten(drawn)
     original = flattened.drawing
-    drawing, undirected = original, list[Diagnostic]()
-    if memory.lines.sees(original.connections):
-        drawing, undirected = with_directions(original)
-    if memory.keeping.sees(original.capsules):
-        drawing = with_levels(drawing)
+    drawing, undirected = memory.prepare(original)
     plain = None
     if original.plain is not None:
         ends = [(c.back, c.front) for c in drawing.connections.values()]

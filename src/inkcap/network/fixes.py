@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -41,9 +40,19 @@ def set_connection(connection: Connection, label: str, symbol: str | None = None
     return Edit(label, (Put(replace(connection, symbol=name, attributes=ordered)),))
 
 
+class _Names(Container[str]):
+    """The ids of a drawing's capsules and connections, to be asked for; a set of them would take longer to make."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._capsules, self._connections = drawing.capsules, drawing.connections
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._capsules or name in self._connections
+
+
 def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: str, **attributes: Any) -> Edit:
     """Put an identical capsule between two ends, entered by another connection symbol."""
-    name = fresh_id(f"{connection.back}-{symbol}", ChainMap({}, drawing.capsules, drawing.connections))  # pyright: ignore[reportArgumentType]
+    name = fresh_id(f"{connection.back}-{symbol}", _Names(drawing))
     moved = replace(connection, back=name)
     bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
     return Edit(

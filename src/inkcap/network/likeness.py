@@ -107,15 +107,15 @@ def checked_alike(checked: Checked, capsule: Capsule, incoming: Sequence[Connect
             weights = _named(weights, f"tie:{connection.tie}" if connection.tie else connection.id)
         names = {"id": connection.id, "back": connection.back, "front": connection.front, "weights": weights}
         connections.append(_like(one, names))
-    names = {"id": capsule.id, "incoming": tuple([connection.id for connection in incoming])}
+    own: dict[str, Any] = {"id": capsule.id, "incoming": tuple([connection.id for connection in incoming])}
     if old.bias or old.parts or old.parameters:
         owner = owner_of(capsule)
-        names["bias"] = _like(old.bias, {"name": f"{owner}.bias"}) if old.bias else None
-        names["parts"] = tuple(
+        own["bias"] = _like(old.bias, {"name": f"{owner}.bias"}) if old.bias else None
+        own["parts"] = tuple(
             [CheckedPart(p.part, p.attributes, _named(p.weights, f"{owner}.{p.part}")) for p in old.parts]
         )
-        names["parameters"] = _named(old.parameters, owner)
-    return tuple(connections), _like(old, names)
+        own["parameters"] = _named(old.parameters, owner)
+    return tuple(connections), _like(old, own)
 
 
 def _named(weights: Mapping[str, WeightRecord], owner: str) -> dict[str, WeightRecord]:

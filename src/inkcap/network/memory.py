@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from inkcap.drawing import Capsule, Connection, Drawing, Put
+from inkcap.drawing import Capsule, Connection, Drawing, Mark, Put, touched_between
 from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.differing import Watch
+from inkcap.network.directions import with_directions
 from inkcap.network.dtypes import carry_dtypes
-from inkcap.network.levels import KEEPING
+from inkcap.network.levels import KEEPING, with_levels
 from inkcap.network.likeness import checked_alike
 from inkcap.network.making import checked_capsule, checked_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection
 from inkcap.network.settling import Settling
 from inkcap.network.ties import check_ties
 from inkcap.network.totals import Checked, Counting, Totals
-from inkcap.network.wiring import Change, Wiring
+from inkcap.network.wiring import Change, Wiring, of_kind
+from inkcap.structures.pausing import collector_paused
 from inkcap.theory import Graph
 
 Incoming = Mapping[str, Sequence[Connection]]
@@ -42,14 +44,14 @@ class Memory:
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self.lines = Watch[Connection](lambda connection: connection.attributes.get("arrow") is False)
-        """Connections without an arrow."""
-        self.keeping = Watch[Capsule](lambda capsule: capsule.symbol in KEEPING)
-        """Capsules that keep what enters them apart."""
+        self._lines = Watch[Connection](lambda connection: connection.attributes.get("arrow") is False)
+        self._keeping = Watch[Capsule](lambda capsule: capsule.symbol in KEEPING)
+        self._drawn: Mark | None = None
         self._begin(Drawing())
 
     def _begin(self, drawing: Drawing) -> None:
         self._dtype = drawing.dtype
+        self._seen: Mark | None = None
         self._wiring, self._settling = Wiring(), Settling(drawing)
         self._restart()
 
@@ -60,6 +62,7 @@ class Memory:
         self._tied: set[tuple[str, str]] = set()
         self._counting = Counting()
         self._found: Found | None = None
+        self._stale = 0
 
     @property
     def looked_at(self) -> int:
@@ -71,12 +74,34 @@ class Memory:
         """How many capsules were checked in the last check with what enters them."""
         return self._stale
 
+    def prepare(self, drawing: Drawing) -> tuple[Drawing, list[Diagnostic]]:
+        """Give every line its direction and every level its place; tell which lines need an arrow."""
+        touched = touched_between(self._drawn, drawing.mark) if self._drawn is not None else None
+        self._drawn = drawing.mark
+        undirected: list[Diagnostic] = []
+        directed = drawing
+        if self._lines.sees(drawing.connections, of_kind(touched, "connection")):
+            directed, undirected = with_directions(drawing)
+        keeping = self._keeping.sees(drawing.capsules, of_kind(touched, "capsule"))
+        return with_levels(directed) if keeping else directed, undirected
+
     def find(self, drawing: Drawing) -> Found:
         """Find out all there is to say of the capsules and connections of a drawing without groups."""
+        try:
+            with collector_paused():
+                return self._find(drawing)
+        except BaseException:
+            # Half of what was found is worse than nothing.
+            self._begin(drawing)
+            raise
+
+    def _find(self, drawing: Drawing) -> Found:
         if drawing.dtype != self._dtype:
             self._begin(drawing)
+        touched = touched_between(self._seen, drawing.mark) if self._seen is not None else None
+        self._seen = drawing.mark
         wiring, settling = self._wiring, self._settling
-        change = wiring.follow(drawing)
+        change = wiring.follow(drawing, touched)
         if change.whole:
             self._restart()
         inferred = settling.follow(drawing, wiring, change)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
 
-from inkcap.drawing import Capsule, Connection, Drawing
-from inkcap.network.differing import Difference, differing
+from inkcap.drawing import Capsule, Connection, Drawing, Touched
+from inkcap.network.differing import Difference, come_to, differing
 from inkcap.theory import Graph
 from inkcap.theory.changing import changed
 
@@ -54,10 +54,11 @@ class Wiring:
         self._ends: dict[str, tuple[str, str]] = {}
         self._loose = True
 
-    def follow(self, drawing: Drawing) -> Change:
-        """Come to a drawing, and tell what is different in it."""
+    def follow(self, drawing: Drawing, touched: Sequence[Touched] | None = None) -> Change:
+        """Come to a drawing, and tell what is different in it; ``touched`` is all that can be, if that is known."""
         capsules, connections = drawing.capsules, drawing.connections
-        vertices, lines = differing(self.capsules, capsules), differing(self.connections, connections)
+        vertices = differing(self.capsules, capsules, of_kind(touched, "capsule"))
+        lines = differing(self.connections, connections, of_kind(touched, "connection"))
         if not self._followable(drawing, vertices, lines):
             return self._begin(drawing)
         before = self.order
@@ -69,7 +70,8 @@ class Wiring:
                 entered.add(old.front)
         rewired = [id for id, old in lines.put.items() if old is None or _ends(old) != _ends(connections[id])]
         rebuilt = bool(rewired or lines.gone or vertices.renamed)
-        self.capsules, self.connections = dict(capsules), dict(connections)
+        self.capsules = come_to(self.capsules, capsules, vertices)
+        self.connections = come_to(self.connections, connections, lines)
         if rebuilt:
             self._rewire(vertices, lines, ends | {id for id, old in vertices.put.items() if old is None})
         else:
@@ -155,6 +157,11 @@ class Wiring:
     def fronts(self, ids: Iterable[str]) -> set[str]:
         """Give the capsules that the connections from some capsules enter."""
         return {connection.front for id in ids for connection in self.outgoing[id]}
+
+
+def of_kind(touched: Sequence[Touched] | None, kind: str) -> list[Touched] | None:
+    """Give what was touched of one kind, if that is known."""
+    return None if touched is None else [one for one in touched if one.kind == kind]
 
 
 def _ends(connection: Connection) -> tuple[str, str]:
