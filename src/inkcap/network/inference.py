@@ -164,9 +164,22 @@ def port_rank(drawing: Drawing, connection: Connection) -> int | None:
 
 
 def _merge(known: PartialShape, found: PartialShape) -> PartialShape:
-    if len(known) != len(found) or any(size is not None and size < 1 for size in found):
+    if None not in known or len(known) != len(found) or any(size is not None and size < 1 for size in found):
         return known
     return tuple(b if a is None else a for a, b in zip(known, found, strict=True))
+
+
+@dataclass(frozen=True)
+class _Wire:
+    """What stays the same of a connection in all of a run."""
+
+    connection: Connection
+    symbol: ConnectionSymbol
+    declared: tuple[Attribute, ...]
+    front: str
+    """The socket that it enters."""
+    tells: bool
+    """Whether anything follows from it: it can join its ends, and has a number for each axis."""
 
 
 class Inference:
@@ -194,18 +207,27 @@ class Inference:
             entering.setdefault(connection.front, []).append(connection.port)
         for id in vertices:
             self._state(drawing.capsules[id], entering.get(id, ()))
+        self.wires = {connection.id: self._wire(connection) for connection in connections}
         for connection in connections:
-            declared = declared_attributes(drawing, connection)
-            self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
             self.touching.setdefault(connection.back, []).append(connection)
             self.touching[connection.front].append(connection)
-            if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
-                count = axes_count(port_rank(self.drawing, connection) or 0)
-                gathered[connection.id] = (None,) * count
         self.injections = Injections(drawing, connections, self.known.connection_attributes)
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
         for connection in sorted(connections, key=lambda c: order.get(c.front, len(order))):
             self._push(connection)
+
+    def _wire(self, connection: Connection) -> _Wire:
+        """Begin with what a connection states."""
+        symbol, front = CONNECTIONS[connection.symbol], self.drawing.capsules[connection.front]
+        declared, rank = declared_attributes(self.drawing, connection), port_rank(self.drawing, connection)
+        attributes = complete(declared, connection.attributes)
+        self.known.connection_attributes[connection.id] = attributes
+        name = socket(connection.front, connection.port)
+        if (gathered := self.known.gathered.get(name)) is not None:
+            gathered[connection.id] = (None,) * axes_count(rank or 0)
+        back = self.drawing.capsules[connection.back].output_rank
+        joins = rank is not None and symbol.joins(back, rank) and not CAPSULES[front.symbol].is_data
+        return _Wire(connection, symbol, declared, name, joins and miscounted(declared, attributes) is None)
 
     def _state(self, capsule: Capsule, entering: Sequence[str]) -> None:
         """Begin with what a capsule states, and the ports that are entered."""
@@ -231,47 +253,41 @@ class Inference:
         while self.queue:
             id = self.queue.popleft()
             self.waiting.discard(id)
-            self._relax(self.drawing.connections[id])
+            self._relax(self.wires[id])
         return self.known
 
     def _push(self, connection: Connection) -> None:
-        if connection.id not in self.waiting:
+        if connection.id not in self.waiting and self.wires[connection.id].tells:
             self.waiting.add(connection.id)
             self.queue.append(connection.id)
 
-    def _relax(self, connection: Connection) -> None:
-        symbol = CONNECTIONS[connection.symbol]
-        back, front = self.drawing.capsules[connection.back], self.drawing.capsules[connection.front]
-        rank = port_rank(self.drawing, connection)
-        if rank is None or not symbol.joins(back.output_rank, rank) or CAPSULES[front.symbol].is_data:
-            return
+    def _relax(self, wire: _Wire) -> None:
+        symbol, connection = wire.symbol, wire.connection
         attributes = self.known.connection_attributes[connection.id]
-        declared = declared_attributes(self.drawing, connection)
-        if miscounted(declared, attributes):
-            return
         if symbol.lays_along:
-            back_end, wanted = self.known.output[back.id], self.known.wanted(connection)
+            back_end, wanted = self.known.output[connection.back], self.known.wanted(connection)
             for other in self.injections.settle(connection, back_end, wanted):
                 self._push(other)
             if attributes["size"] is None and wanted.count(None) == 1:
                 # All that a block could tell of its front end is the size, which the last of its neighbours will.
                 return
         if symbol.solve:
-            found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
+            found = symbol.solve(attributes, self.known.output[connection.back], self.known.wanted(connection))
             attributes.update(found)
             if found:
                 self._push(connection)
-        self._forwards(connection, with_names(declared, attributes))
+        self._forwards(wire, with_names(wire.declared, attributes))
         if symbol.back:
-            self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
+            self._learn_output(connection.back, symbol.back(self.known.wanted(connection), attributes))
 
-    def _forwards(self, connection: Connection, attributes: dict[str, Any]) -> None:
+    def _forwards(self, wire: _Wire, attributes: dict[str, Any]) -> None:
+        connection, name = wire.connection, wire.front
         back = filled(self.known.output[connection.back], "back")
         try:
             _, front = self.known.trace(connection, attributes, back, "float32")
         except ShapeError:
             return
-        name, found = socket(connection.front, connection.port), partial(front.shape)
+        found = partial(front.shape)
         if (gathered := self.known.gathered.get(name)) is not None and len(gathered[connection.id]) == len(found):
             gathered[connection.id] = found
             counts = [shape[0] for shape in gathered.values()]
