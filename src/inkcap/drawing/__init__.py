@@ -13,7 +13,7 @@ from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import FIXED, Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
 from inkcap.drawing.schema import drawing_schema
-from inkcap.drawing.trail import Mark, Touched, touched_between
+from inkcap.drawing.trail import Mark, Touched, Trail, touched_between
 from inkcap.structures.lazy import later
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ __all__ = [
     "Record",
     "Remove",
     "Touched",
+    "Trail",
     "Use",
     "Worn",
     "difference",

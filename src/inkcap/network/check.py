@@ -49,8 +49,18 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
         diagnostics = [as_drawn(diagnostic) for diagnostic in diagnostics]
     if flattened.origins:
         diagnostics = [reaching_in(diagnostic, drawn, flattened) for diagnostic in diagnostics]
-    told = tuple(diagnostics)
-    return Report(original, graph, classification, found.capsules, found.connections, told, found.totals, plain, drawn)
+    return Report(
+        original,
+        graph,
+        classification,
+        found.capsules,
+        found.connections,
+        tuple(diagnostics),
+        found.totals,
+        found.mark,
+        plain,
+        drawn,
+    )
 
 
 def _check_graph(drawing: Drawing, graph: Graph) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from inkcap.drawing import Capsule, Connection, Drawing, Mark, Put, touched_between
+from inkcap.drawing import Capsule, Connection, Drawing, Mark, Put, Touched, Trail, touched_between
 from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.differing import Watch
@@ -37,6 +37,8 @@ class Found:
     connections: Mapping[str, CheckedConnection]
     diagnostics: tuple[Diagnostic, ...]
     totals: Totals
+    mark: Mark
+    """How far the trail of what was found anew goes: capsules with what enters them, and what is gone."""
 
 
 class Memory:
@@ -63,6 +65,7 @@ class Memory:
         self._counting = Counting()
         self._found: Found | None = None
         self._stale = 0
+        self._mark = Mark(Trail(), 0)
 
     @property
     def looked_at(self) -> int:
@@ -114,8 +117,17 @@ class Memory:
             self._counting.exchange(id, self._checked.pop(id), None)
             self._troubled.pop(id, None)
             self._inserting.pop(id, None)
+        self._leave_trail(change, stale)
         self._found = self._gathered(drawing, change, stale)
         return self._found
+
+    def _leave_trail(self, change: Change, stale: set[str]) -> None:
+        if change.whole:
+            return
+        gone = [Touched("connection", id, True) for id in change.gone_connections]
+        gone += [Touched("capsule", id, True) for id in change.gone]
+        for touched in (*gone, *(Touched("capsule", id, False) for id in stale)):
+            self._mark = self._mark.trail.extended(self._mark.length, touched)
 
     def _to_check(self, change: Change, inferred: set[str], retyped: set[str]) -> set[str]:
         """Give the capsules whose checks could say something else than before."""
@@ -180,7 +192,7 @@ class Memory:
         if self._ties(change):
             diagnostics.extend(check_ties(drawing, capsules, connections))
         totals = self._counting.totals(wiring.positions, checked, change.reordered)
-        return Found(wiring.graph, capsules, connections, tuple(diagnostics), totals)
+        return Found(wiring.graph, capsules, connections, tuple(diagnostics), totals, self._mark)
 
     def _ties(self, change: Change) -> bool:
         """Tell whether anything is tied."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
-from inkcap.drawing import Drawing
+from inkcap.drawing import Drawing, Mark
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord
 from inkcap.network.plain import PlainFacts
@@ -34,6 +35,8 @@ class Report:
     diagnostics: tuple[Diagnostic, ...]
     totals: Totals
     """The numbers of all that is drawn as capsules and connections."""
+    mark: Mark
+    """How far it is on the trail of what checks with one memory found anew."""
     plain: PlainFacts | None = None
     """The neurons that are held in columns."""
     drawn: Drawing | None = None
@@ -89,9 +92,12 @@ class Report:
     @cached_property
     def hidden(self) -> tuple[str, ...]:
         """The capsules in between."""
+        return tuple(self._hidden())
+
+    def _hidden(self) -> Iterator[str]:
         ends = {*self.inputs, *self.outputs}
         neurons = self.plain.own_neurons if self.plain is not None else ()
-        return tuple(id for id in (*neurons, *self.drawing.capsules) if id not in ends)
+        return (id for id in chain(neurons, self.drawing.capsules) if id not in ends)
 
     @property
     def depth(self) -> int:
@@ -138,20 +144,23 @@ class Report:
         """Describe the report as one JSON object."""
         return {**self.outline(batch), "structures": self._structures()}
 
-    def outline(self, batch: int = 1) -> dict[str, Any]:
-        """Describe the drawing as a whole and what is wrong with it, without the structures of its parts."""
+    def outline(self, batch: int = 1, most: int | None = None) -> dict[str, Any]:
+        """Describe the drawing as a whole and what is wrong with it, without the structures of its parts.
+
+        With ``most`` only so many hidden capsules are named, and layers are told by their sizes.
+        """
         kind = self.classification
         return {
             "name": self.drawing.name,
             "well_formed": self.well_formed,
             "kind": kind.kind if kind else None,
-            "layers": self._layers(),
+            "layers": self._layers(by_name=most is None),
             "witness": kind.witness.to_json() if kind and kind.witness else None,
             "capsules": self.capsule_count,
             "connections": self.connection_count,
             "inputs": list(self.inputs),
             "outputs": list(self.outputs),
-            "hidden": list(self.hidden),
+            "hidden": list(self.hidden if most is None else islice(self._hidden(), most)),
             "depth": self.depth,
             "deep": self.depth > 2,
             "parameters": self.parameters,
@@ -162,11 +171,13 @@ class Report:
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }
 
-    def _layers(self) -> list[list[str]] | list[int] | None:
+    def _layers(self, *, by_name: bool) -> list[list[str]] | list[int] | None:
         """Give the layers by their capsules' names; of neurons in columns only their numbers."""
         kind = self.classification
         if kind is None or kind.kind != "layered":
             return None
+        if self.plain is None and not by_name:
+            return list(map(len, kind.layers))
         return [list(layer) for layer in kind.layers] if self.plain is None else self.plain.layer_sizes()
 
     def _structures(self) -> dict[str, Any]:

@@ -178,7 +178,10 @@ def _carry_levels(old: Graph, new: Graph, touched: Collection[str], gone: Collec
             for front in new.successors[vertex]:
                 if front in places:
                     heappush(heap, (places[front], front))
-    vars(new)["levels"] = levels if moved else old.levels
+    if moved:
+        vars(new)["levels"] = levels
+    else:
+        vars(new).update(levels=old.levels, depth=old.depth)
     return moved
 
 

@@ -90,7 +90,7 @@ class Graph:
                 level[front] = max(level.get(front, 0), level[vertex] + 1)
         return {vertex: level[vertex] for vertex in self.order}
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The number of layers without the input layer: the longest path in edges."""
         return max(self.levels.values(), default=0)
