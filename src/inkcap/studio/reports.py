@@ -107,7 +107,7 @@ class Telling:
     # known. The attributes are kept with what is told, so that no others can come to have their identity.
 
     def _connection(self, checked: CheckedConnection, record: Connection) -> dict[str, Any]:
-        key = (id(checked.attributes), checked.back_end, checked.front_end, record.likeness)
+        key = (id(checked.attributes), checked.back_end, checked.front_end, record.likeness, _inside(record))
         known = self._alike.get(key)
         if known is None:
             known = self._alike[key] = (checked.attributes, _connection(checked, record))
@@ -122,6 +122,7 @@ class Telling:
             checked.total_input,
             checked.output,
             record.likeness,
+            _inside(record),
             checked.bias_kind,
             entering,
         )
@@ -193,7 +194,12 @@ def _inferred(attributes: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[
 
 def _stated(record: Capsule | Connection) -> Mapping[str, Any]:
     """Give what a record states; inside of a group that may be computed from arguments, so that it is told too."""
-    return {} if "." in record.id else record.attributes
+    return {} if _inside(record) else record.attributes
+
+
+def _inside(record: Capsule | Connection) -> bool:
+    """Tell whether a record is one of a group, which its path says."""
+    return "." in record.id
 
 
 def _count(weights: Iterable[WeightRecord]) -> int:
