@@ -72,8 +72,8 @@ def test_after_an_edit_only_what_it_reaches_is_looked_at(monkeypatch):
     drawing, memory = draw("lenet"), Memory()
     check(drawing, memory)
     seen: list[str] = []
-    module = sys.modules["inkcap.network.check"]
-    monkeypatch.setattr(module, "check_connection", lambda _d, c, _i: seen.append(c.id) or [])
+    module = sys.modules["inkcap.network.memory"]
+    monkeypatch.setattr(module, "check_connection", lambda _d, c, _i, _b: seen.append(c.id) or [])
     drawing.change("g", dimension=100)
     check(drawing, memory)
     assert seen == ["f-g", "g-h"]

@@ -13,6 +13,7 @@ from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import FIXED, Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position, Worn
 from inkcap.drawing.schema import drawing_schema
+from inkcap.drawing.trail import Mark, Touched, Trail, touched_between
 from inkcap.structures.lazy import later
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ __all__ = [
     "Flattened",
     "Group",
     "Layout",
+    "Mark",
     "Meta",
     "Note",
     "Patch",
@@ -53,6 +55,8 @@ __all__ = [
     "Put",
     "Record",
     "Remove",
+    "Touched",
+    "Trail",
     "Use",
     "Worn",
     "difference",
@@ -72,4 +76,5 @@ __all__ = [
     "svg_to_png",
     "take_groups",
     "to_text",
+    "touched_between",
 ]

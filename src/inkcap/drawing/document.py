@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
@@ -318,7 +318,7 @@ class Drawing(Document):
     def copy(self) -> Drawing:
         """Copy the drawing, without its history."""
         other = Drawing(arguments=self.arguments)
-        other._records = {kind: dict(records) for kind, records in self._records.items()}
+        self.share_records(other)
         other.start_history_here()
         return other
 
@@ -340,7 +340,7 @@ class Drawing(Document):
         """Forget what can be undone, e.g. after a file was opened."""
         self._undo.clear()
         self._redo.clear()
-        self._last = next(reversed([*self.capsules, *self.uses]), "")
+        self._last = next(reversed(cast("dict[str, object]", self.uses or self.capsules)), "")
 
 
 def _named(ids: list[str], name: str) -> dict[str, str]:

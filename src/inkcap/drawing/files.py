@@ -18,6 +18,7 @@ from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.structures import InkcapError
 from inkcap.structures.atomic import write_atomic
+from inkcap.structures.pausing import collector_paused
 
 SUFFIX = ".inkcap.json"
 
@@ -71,6 +72,11 @@ def from_text(text: str, *, expressions: bool = False) -> Drawing:
 
     With ``expressions`` it may be a part of a group, whose attributes speak of the group's arguments.
     """
+    with collector_paused():
+        return _from_text(text, expressions)
+
+
+def _from_text(text: str, expressions: bool) -> Drawing:
     if len(text) > limits.FILE_BYTES and '"plain"' not in text and '"sparse"' not in text:
         raise DrawingError(f"the file is larger than {limits.FILE_BYTES // 2**20} MiB")
     document = decode(text)

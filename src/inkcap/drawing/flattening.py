@@ -223,6 +223,10 @@ class _Flattening:
 
     def _connect(self, connection: Connection, scope: _Scope, ports: Mapping[str, _Ports]) -> None:
         name = scope.name(connection.id)
+        if not scope.path and not connection.output and connection.back not in ports and connection.front not in ports:
+            # It stays the record that it is, by which checks know it again.
+            self.connections[name] = connection
+            return
         try:
             back, output = scope.name(connection.back), ""
             if connection.back in ports:
@@ -238,10 +242,10 @@ class _Flattening:
             self._report(name, str(unfit))
             return
         tie = scope.tie(connection.id, connection.tie)
-        made = replace(connection, back=back, output=output, attributes=attributes, tie=tie)
+        label, symbol = connection.label, connection.symbol
         for number, (front, entered) in enumerate(fronts):
             own = name if len(fronts) == 1 else f"{name}.{number}"
-            self.connections[own] = replace(made, id=own, front=front, port=entered)
+            self.connections[own] = Connection(own, symbol, back, front, attributes, entered, tie, label, output)
             if scope.group:
                 self.origins[own] = (scope.group, connection.id)
 

@@ -10,6 +10,7 @@ from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.groups import Group, Use, check_group
 from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
+from inkcap.drawing.trail import Mark, Touched, Trail
 from inkcap.symbols import suggest
 
 
@@ -21,6 +22,9 @@ class Document:
         self._records: dict[str, dict[str, Record]] = {
             kind: {} for kind in ("meta", "capsule", "connection", "group", "use", "note", "position", "plain")
         }
+        self._shared: set[str] = set()
+        """Kinds of which the records are those of a copy too, until either of them is edited."""
+        self._mark = Mark(Trail(), 0)
         self._undo: list[Edit] = []
         self._redo: list[Edit] = []
         meta = Meta.from_json({"name": name, "dtype": dtype}, "")
@@ -97,6 +101,11 @@ class Document:
         groups = f", {len(self.uses)} uses of groups" if self.uses else ""
         return f"<{type(self).__name__} {self.name!r}: {parts}{groups}>"
 
+    @property
+    def mark(self) -> Mark:
+        """How far the drawing has come on the trail of its edits."""
+        return self._mark
+
     # Edits ---------------------------------------------------------------------------------------------------
 
     def apply(self, edit: Edit) -> None:
@@ -140,7 +149,7 @@ class Document:
 
     def _patch(self, patch: Patch) -> Patch:
         if isinstance(patch, Put):
-            records = self._records[patch.record.kind]
+            records = self._to_write(patch.record.kind, patch.record.id)
             old = records.get(patch.record.id)
             if old is None and patch.index is not None and patch.index < len(records):
                 items = list(records.items())
@@ -150,11 +159,25 @@ class Document:
             else:
                 records[patch.record.id] = patch.record
             return Remove(patch.record.kind, patch.record.id) if old is None else Put(old)
-        records = self._records[patch.kind]
-        if patch.id not in records or patch.kind == "meta":
+        if patch.id not in self._records[patch.kind] or patch.kind == "meta":
             raise DrawingError(f"there is no {patch.kind} {patch.id!r} to remove")
+        records = self._to_write(patch.kind, patch.id, removed=True)
         index = list(records).index(patch.id)
         return Put(records.pop(patch.id), index)
+
+    def _to_write(self, kind: str, id: str, *, removed: bool = False) -> dict[str, Record]:
+        """Give the records of a kind, one of which is about to change."""
+        self._mark = self._mark.trail.extended(self._mark.length, Touched(kind, id, removed))
+        if kind in self._shared:
+            self._records[kind] = dict(self._records[kind])
+            self._shared.discard(kind)
+        return self._records[kind]
+
+    def share_records(self, other: Document) -> None:
+        """Let another document have the same records; whichever is edited first makes a copy of that kind."""
+        other._records = dict(self._records)
+        other._shared, self._shared = set(self._records), set(self._records)
+        other._mark = self._mark
 
     def _check_references(self, edit: Edit) -> None:
         gone = {p.kind for p in edit.patches if isinstance(p, Remove)}
@@ -203,5 +226,6 @@ class Document:
         self._records |= {"capsule": dict(capsules), "connection": dict(connections), "use": dict(uses or {})}
         if not uses:
             self._records["group"] = {}
+        self._mark = Mark(Trail(), 0)
         self._undo.clear()
         self._redo.clear()

@@ -74,7 +74,7 @@ class Capsule:
     tie: str = ""
     """Capsules of one tie store one bias, and the same parameters of their function and parts."""
 
-    @property
+    @cached_property
     def output_rank(self) -> int:
         """The rank of what it gives; its own unless the symbol's function changes it."""
         return capsule_symbol(self.symbol).output_rank(self.rank)

@@ -150,8 +150,13 @@ def _limits(id: str, title: str, trace: Trace, shapes: tuple[Shape, ...]) -> Ite
             return
 
 
-def check_connection(drawing: Drawing, connection: Connection, inferred: Inferred) -> Iterator[Diagnostic]:
-    """Check one connection: its ends' ranks, attributes, structures and data types."""
+def check_connection(
+    drawing: Drawing, connection: Connection, inferred: Inferred, beside: Sequence[Connection]
+) -> Iterator[Diagnostic]:
+    """Check one connection: its ends' ranks, attributes, structures and data types.
+
+    ``beside`` are all connections that enter the same capsule.
+    """
     symbol = CONNECTIONS[connection.symbol]
     back, front = drawing.capsules[connection.back], drawing.capsules[connection.front]
     title = f"the {symbol.title} connection {back.id}→{front.id}"
@@ -191,7 +196,7 @@ def check_connection(drawing: Drawing, connection: Connection, inferred: Inferre
         yield _not_whole(back, connection, inferred.dtype[back.id], title)
         return
     if problem is None or problem.severity == "note":
-        yield from _check_ends(drawing, connection, inferred, shape, title)
+        yield from _check_ends(drawing, connection, inferred, beside, shape, title)
 
 
 def _not_whole(back: Capsule, connection: Connection, dtype: str, title: str) -> Diagnostic:
@@ -236,7 +241,12 @@ def _rank_mismatch(drawing: Drawing, connection: Connection, title: str, back: i
 
 
 def _check_ends(
-    drawing: Drawing, connection: Connection, inferred: Inferred, shape: tuple[int, ...], title: str
+    drawing: Drawing,
+    connection: Connection,
+    inferred: Inferred,
+    beside: Sequence[Connection],
+    shape: tuple[int, ...],
+    title: str,
 ) -> Iterator[Diagnostic]:
     attributes = inferred.connection_attributes[connection.id]
     try:
@@ -249,7 +259,7 @@ def _check_ends(
     if any(a is not None and a != b for a, b in zip(wanted, made.shape, strict=False)) or len(wanted) != len(
         made.shape
     ):
-        fix = fixes.mend_mismatch(drawing, connection, made.shape, wanted, inferred)  # pyright: ignore[reportArgumentType]
+        fix = fixes.mend_mismatch(drawing, connection, made.shape, wanted, inferred, beside)  # pyright: ignore[reportArgumentType]
         advice = f"; {fix.label} would do" if fix else "; change one of the two"
         yield Diagnostic(
             "structure-mismatch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -40,9 +40,19 @@ def set_connection(connection: Connection, label: str, symbol: str | None = None
     return Edit(label, (Put(replace(connection, symbol=name, attributes=ordered)),))
 
 
+class _Names(Container[str]):
+    """The ids of a drawing's capsules and connections, to be asked for; a set of them would take longer to make."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._capsules, self._connections = drawing.capsules, drawing.connections
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._capsules or name in self._connections
+
+
 def insert_between(drawing: Drawing, connection: Connection, rank: int, symbol: str, **attributes: Any) -> Edit:
     """Put an identical capsule between two ends, entered by another connection symbol."""
-    name = fresh_id(f"{connection.back}-{symbol}", {*drawing.capsules, *drawing.connections})
+    name = fresh_id(f"{connection.back}-{symbol}", _Names(drawing))
     moved = replace(connection, back=name)
     bridge = Connection(f"{name}-in", symbol, connection.back, name, dict(attributes))
     return Edit(
@@ -72,7 +82,12 @@ def resize(capsule: Capsule, shape: Shape, wanted: tuple[int, ...]) -> Edit | No
 
 
 def mend_mismatch(
-    drawing: Drawing, connection: Connection, given: Shape, wanted: Shape, inferred: Inferred
+    drawing: Drawing,
+    connection: Connection,
+    given: Shape,
+    wanted: Shape,
+    inferred: Inferred,
+    beside: Sequence[Connection],
 ) -> Edit | None:
     """Find the edit that makes a connection give what its front end has."""
     capsule = drawing.capsules[connection.front]
@@ -95,8 +110,7 @@ def mend_mismatch(
             ones = "×".join("1" * len(strides))
             return set_connection(connection, f"make {connection.id} a {ones} convolution", "convolution", **attributes)
     # Where several connections enter, a new size would only make another of them wrong.
-    entering = [other.port for other in drawing.connections.values() if other.front == capsule.id]
-    alone = entering == [MAIN_PORT]
+    alone = [other.port for other in beside] == [MAIN_PORT]
     return resize(capsule, given, target) if alone else None
 
 

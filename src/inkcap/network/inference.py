@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from inkcap.drawing import Capsule, Connection, Drawing
 from inkcap.network.injections import Injections
@@ -55,6 +55,9 @@ class Inferred:
     entered: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The ports of each capsule whose ports depend on what enters it."""
 
+    sockets: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The names of the total inputs of each capsule."""
+
     last_traced: dict[str, _Traced] = field(default_factory=dict[str, "_Traced"])
     """What was traced last of each connection: most are asked for several times with nothing new in between."""
 
@@ -80,6 +83,14 @@ class Inferred:
         if gathered is None or len(gathered) == 1:
             return total
         return (gathered[connection.id][0], *total[1:])
+
+    def forget(self, capsule: str) -> None:
+        """Forget the structures of a capsule; what is known of its connections stays."""
+        for name in self.sockets.pop(capsule, ()):
+            self.total_input.pop(name, None)
+            self.gathered.pop(name, None)
+        for facts in (self.total_input, self.output, self.attributes, self.entered):
+            facts.pop(capsule, None)
 
     def ports_of(self, capsule: str) -> dict[str, PartialShape]:
         """Give the total inputs of all ports of a capsule, the main port first."""
@@ -153,9 +164,22 @@ def port_rank(drawing: Drawing, connection: Connection) -> int | None:
 
 
 def _merge(known: PartialShape, found: PartialShape) -> PartialShape:
-    if len(known) != len(found) or any(size is not None and size < 1 for size in found):
+    if None not in known or len(known) != len(found) or any(size is not None and size < 1 for size in found):
         return known
     return tuple(b if a is None else a for a, b in zip(known, found, strict=True))
+
+
+@dataclass(frozen=True)
+class _Wire:
+    """What stays the same of a connection in all of a run."""
+
+    connection: Connection
+    symbol: ConnectionSymbol
+    declared: tuple[Attribute, ...]
+    front: str
+    """The socket that it enters."""
+    tells: bool
+    """Whether anything follows from it: it can join its ends, and has a number for each axis."""
 
 
 class Inference:
@@ -183,18 +207,27 @@ class Inference:
             entering.setdefault(connection.front, []).append(connection.port)
         for id in vertices:
             self._state(drawing.capsules[id], entering.get(id, ()))
+        self.wires = {connection.id: self._wire(connection) for connection in connections}
         for connection in connections:
-            declared = declared_attributes(drawing, connection)
-            self.known.connection_attributes[connection.id] = complete(declared, connection.attributes)
             self.touching.setdefault(connection.back, []).append(connection)
             self.touching[connection.front].append(connection)
-            if (gathered := self.known.gathered.get(socket(connection.front, connection.port))) is not None:
-                count = axes_count(port_rank(self.drawing, connection) or 0)
-                gathered[connection.id] = (None,) * count
         self.injections = Injections(drawing, connections, self.known.connection_attributes)
         # Forward knowledge first: what a person stated at the inputs weighs more than what follows from the outputs.
         for connection in sorted(connections, key=lambda c: order.get(c.front, len(order))):
             self._push(connection)
+
+    def _wire(self, connection: Connection) -> _Wire:
+        """Begin with what a connection states."""
+        symbol, front = CONNECTIONS[connection.symbol], self.drawing.capsules[connection.front]
+        declared, rank = declared_attributes(self.drawing, connection), port_rank(self.drawing, connection)
+        attributes = complete(declared, connection.attributes)
+        self.known.connection_attributes[connection.id] = attributes
+        name = socket(connection.front, connection.port)
+        if (gathered := self.known.gathered.get(name)) is not None:
+            gathered[connection.id] = (None,) * axes_count(rank or 0)
+        back = self.drawing.capsules[connection.back].output_rank
+        joins = rank is not None and symbol.joins(back, rank) and not CAPSULES[front.symbol].is_data
+        return _Wire(connection, symbol, declared, name, joins and miscounted(declared, attributes) is None)
 
     def _state(self, capsule: Capsule, entering: Sequence[str]) -> None:
         """Begin with what a capsule states, and the ports that are entered."""
@@ -205,6 +238,7 @@ class Inference:
         if not symbol.fixed_ports:
             self.known.entered[capsule.id] = symbol.entered(entering)
             ports = [port for name in self.known.entered[capsule.id] if (port := symbol.port(name))]
+        self.known.sockets[capsule.id] = tuple([socket(capsule.id, port.name) for port in ports])
         for port in ports:
             self.known.total_input[socket(capsule.id, port.name)] = (None,) * axes_count(port.rank(capsule.rank))
             if port.kind == "gathers":
@@ -219,47 +253,41 @@ class Inference:
         while self.queue:
             id = self.queue.popleft()
             self.waiting.discard(id)
-            self._relax(self.drawing.connections[id])
+            self._relax(self.wires[id])
         return self.known
 
     def _push(self, connection: Connection) -> None:
-        if connection.id not in self.waiting:
+        if connection.id not in self.waiting and self.wires[connection.id].tells:
             self.waiting.add(connection.id)
             self.queue.append(connection.id)
 
-    def _relax(self, connection: Connection) -> None:
-        symbol = CONNECTIONS[connection.symbol]
-        back, front = self.drawing.capsules[connection.back], self.drawing.capsules[connection.front]
-        rank = port_rank(self.drawing, connection)
-        if rank is None or not symbol.joins(back.output_rank, rank) or CAPSULES[front.symbol].is_data:
-            return
+    def _relax(self, wire: _Wire) -> None:
+        symbol, connection = wire.symbol, wire.connection
         attributes = self.known.connection_attributes[connection.id]
-        declared = declared_attributes(self.drawing, connection)
-        if miscounted(declared, attributes):
-            return
         if symbol.lays_along:
-            back_end, wanted = self.known.output[back.id], self.known.wanted(connection)
+            back_end, wanted = self.known.output[connection.back], self.known.wanted(connection)
             for other in self.injections.settle(connection, back_end, wanted):
                 self._push(other)
             if attributes["size"] is None and wanted.count(None) == 1:
                 # All that a block could tell of its front end is the size, which the last of its neighbours will.
                 return
         if symbol.solve:
-            found = symbol.solve(attributes, self.known.output[back.id], self.known.wanted(connection))
+            found = symbol.solve(attributes, self.known.output[connection.back], self.known.wanted(connection))
             attributes.update(found)
             if found:
                 self._push(connection)
-        self._forwards(connection, with_names(declared, attributes))
+        self._forwards(wire, with_names(wire.declared, attributes))
         if symbol.back:
-            self._learn_output(back.id, symbol.back(self.known.wanted(connection), attributes))
+            self._learn_output(connection.back, symbol.back(self.known.wanted(connection), attributes))
 
-    def _forwards(self, connection: Connection, attributes: dict[str, Any]) -> None:
+    def _forwards(self, wire: _Wire, attributes: dict[str, Any]) -> None:
+        connection, name = wire.connection, wire.front
         back = filled(self.known.output[connection.back], "back")
         try:
             _, front = self.known.trace(connection, attributes, back, "float32")
         except ShapeError:
             return
-        name, found = socket(connection.front, connection.port), partial(front.shape)
+        found = partial(front.shape)
         if (gathered := self.known.gathered.get(name)) is not None and len(gathered[connection.id]) == len(found):
             gathered[connection.id] = found
             counts = [shape[0] for shape in gathered.values()]
@@ -304,19 +332,3 @@ class Inference:
 
     def _learn(self, name: str, found: PartialShape) -> None:
         self.known.total_input[name] = _merge(self.known.total_input[name], found)
-
-
-def infer_dtypes(drawing: Drawing, order: tuple[str, ...], known: Inferred) -> None:
-    """Carry data types forwards: what a capsule states, else what enters it first, else the drawing's own."""
-    entering: dict[str, str] = {}
-    fronts: dict[str, list[Connection]] = {id: [] for id in drawing.capsules}
-    for connection in drawing.connections.values():
-        if connection.back in fronts:
-            fronts[connection.back].append(connection)
-    placed = set(order)
-    for id in (*order, *(id for id in drawing.capsules if id not in placed)):
-        stated = known.attributes[id].get("dtype")
-        known.dtype[id] = cast("str", stated or entering.get(id) or drawing.dtype)
-        for connection in fronts[id]:
-            cast_to = known.connection_attributes.get(connection.id, {}).get("cast")
-            entering.setdefault(connection.front, cast_to or known.stored_dtype(connection, known.dtype[id]))

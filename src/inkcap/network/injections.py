@@ -22,13 +22,15 @@ class Injections:
         """Group connections as they are drawn; ``attributes`` are those of all of them, which settling fills in."""
         self._drawing, self._attributes = drawing, attributes
         self._groups: dict[tuple[str, int], list[Connection]] = {}
+        self._keys: dict[str, tuple[str, int]] = {}
         self._places: dict[str, int] = {}
         self._ends: dict[str, int] = {}
         self._settled: dict[tuple[str, int], int] = {}
         self._totals: dict[tuple[str, int], int] = {}
         for connection in connections:
             if CONNECTIONS[connection.symbol].lays_along:
-                group = self._groups.setdefault(self._key(connection), [])
+                key = self._keys[connection.id] = self._key(connection)
+                group = self._groups.setdefault(key, [])
                 self._places[connection.id] = len(group)
                 group.append(connection)
 
@@ -46,8 +48,8 @@ class Injections:
 
     def settle(self, connection: Connection, back: PartialShape, wanted: PartialShape) -> Sequence[Connection]:
         """Find a block's offset and its front end's size as far as they are known; give what to look at again."""
-        axis, attributes = self._axis(connection), self._attributes[connection.id]
-        key, place = self._key(connection), self._places[connection.id]
+        key, place = self._keys[connection.id], self._places[connection.id]
+        axis, attributes = key[1], self._attributes[connection.id]
         group = self._groups[key]
         woken: list[Connection] = []
         if attributes["offset"] is None:

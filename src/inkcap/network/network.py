@@ -83,8 +83,10 @@ class CheckedCapsule:
     @property
     def stored(self) -> tuple[WeightRecord, ...]:
         """What the capsule itself stores: its bias, its parameters, and those and the states of its parts."""
-        worn = (weight for part in self.parts for weight in part.weights.values())
-        return (*((self.bias,) if self.bias else ()), *self.parameters.values(), *worn)
+        bias = (self.bias,) if self.bias else ()
+        if not self.parts and not self.parameters:
+            return bias
+        return (*bias, *self.parameters.values(), *(weight for part in self.parts for weight in part.weights.values()))
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
-from inkcap.drawing import Drawing
+from inkcap.drawing import Drawing, Mark
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.network import CheckedCapsule, CheckedConnection, Network, WeightRecord
 from inkcap.network.plain import PlainFacts
 from inkcap.network.plain_form import plain_network
+from inkcap.network.totals import Totals
 from inkcap.structures import InkcapError, Structure
 from inkcap.symbols import jsonable
 from inkcap.theory import Classification, Graph
@@ -31,6 +33,10 @@ class Report:
     capsules: Mapping[str, CheckedCapsule]
     connections: Mapping[str, CheckedConnection]
     diagnostics: tuple[Diagnostic, ...]
+    totals: Totals
+    """The numbers of all that is drawn as capsules and connections."""
+    mark: Mark
+    """How far it is on the trail of what checks with one memory found anew."""
     plain: PlainFacts | None = None
     """The neurons that are held in columns."""
     drawn: Drawing | None = None
@@ -83,12 +89,15 @@ class Report:
             return tuple(map(self.plain.name, self.plain.outputs))
         return self.graph.outputs or self.graph.inputs
 
-    @property
+    @cached_property
     def hidden(self) -> tuple[str, ...]:
         """The capsules in between."""
+        return tuple(self._hidden())
+
+    def _hidden(self) -> Iterator[str]:
         ends = {*self.inputs, *self.outputs}
         neurons = self.plain.own_neurons if self.plain is not None else ()
-        return tuple(id for id in (*neurons, *self.drawing.capsules) if id not in ends)
+        return (id for id in chain(neurons, self.drawing.capsules) if id not in ends)
 
     @property
     def depth(self) -> int:
@@ -103,24 +112,24 @@ class Report:
     @property
     def parameters(self) -> int:
         """Count the numbers that training changes."""
-        return sum(weight.structure.elements for weight in self.weights.values() if weight.trainable)
+        return self.totals.parameters + (self.plain.weights + self.plain.biases if self.plain is not None else 0)
 
     @property
     def frozen_parameters(self) -> int:
         """Count the stored numbers that training leaves alone."""
-        fixed = self.plain.fixed if self.plain is not None else 0
-        return fixed + sum(weight.structure.elements for weight in self.weights.values() if not weight.trainable)
+        return self.totals.frozen_parameters + (self.plain.fixed if self.plain is not None else 0)
 
     @property
     def multiply_adds(self) -> int:
         """Count the multiply-adds of connections, and of capsules that multiply what enters them, for one sample."""
-        plain = len(self.plain.columns.back) if self.plain is not None else 0
-        counted = (*self.connections.values(), *self.capsules.values())
-        return plain + sum(one.multiply_adds for one in counted)
+        return self.totals.multiply_adds + (len(self.plain.columns.back) if self.plain is not None else 0)
 
     def activation_bytes(self, batch: int = 1) -> int:
         """Count the bytes that the outputs of all capsules take for a batch."""
-        plain = self.plain.activation_bytes() if self.plain is not None else 0
+        if self.plain is None:
+            return batch * self.totals.activation_bytes
+        # What neurons in columns write into capsules is held by capsules that nobody drew.
+        plain = self.plain.activation_bytes()
         drawn = (capsule for id, capsule in self.capsules.items() if id in self.drawing.capsules)
         return batch * (plain + sum(capsule.output.bytes for capsule in drawn if capsule.output))
 
@@ -135,20 +144,23 @@ class Report:
         """Describe the report as one JSON object."""
         return {**self.outline(batch), "structures": self._structures()}
 
-    def outline(self, batch: int = 1) -> dict[str, Any]:
-        """Describe the drawing as a whole and what is wrong with it, without the structures of its parts."""
+    def outline(self, batch: int = 1, most: int | None = None) -> dict[str, Any]:
+        """Describe the drawing as a whole and what is wrong with it, without the structures of its parts.
+
+        With ``most`` only so many hidden capsules are named, and layers are told by their sizes.
+        """
         kind = self.classification
         return {
             "name": self.drawing.name,
             "well_formed": self.well_formed,
             "kind": kind.kind if kind else None,
-            "layers": self._layers(),
+            "layers": self._layers(by_name=most is None),
             "witness": kind.witness.to_json() if kind and kind.witness else None,
             "capsules": self.capsule_count,
             "connections": self.connection_count,
             "inputs": list(self.inputs),
             "outputs": list(self.outputs),
-            "hidden": list(self.hidden),
+            "hidden": list(self.hidden if most is None else islice(self._hidden(), most)),
             "depth": self.depth,
             "deep": self.depth > 2,
             "parameters": self.parameters,
@@ -159,11 +171,13 @@ class Report:
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }
 
-    def _layers(self) -> list[list[str]] | list[int] | None:
+    def _layers(self, *, by_name: bool) -> list[list[str]] | list[int] | None:
         """Give the layers by their capsules' names; of neurons in columns only their numbers."""
         kind = self.classification
         if kind is None or kind.kind != "layered":
             return None
+        if self.plain is None and not by_name:
+            return list(map(len, kind.layers))
         return [list(layer) for layer in kind.layers] if self.plain is None else self.plain.layer_sizes()
 
     def _structures(self) -> dict[str, Any]:

@@ -259,7 +259,7 @@ class Live:
             try:
                 seq, outline, items = await self._latest_report()
                 old = self._reported[2] if self._reported else None
-                told = await asyncio.to_thread(told_change, outline, items, old)
+                told = await asyncio.to_thread(told_change, self._telling, outline, items, old)
             except Exception:
                 log.exception("The report of %s failed", self.id)
                 continue

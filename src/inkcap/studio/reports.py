@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from inkcap.drawing import Capsule, Connection, output_ends
+from inkcap.drawing import Capsule, Connection, Mark, output_ends, touched_between
 from inkcap.network import CheckedCapsule, CheckedConnection, Report, WeightRecord
 from inkcap.structures import Structure, show_shape
 from inkcap.symbols import CapsuleSymbol, jsonable
@@ -26,7 +26,8 @@ MOST_ALIKE = 20_000
 
 def outline_of(report: Report) -> dict[str, Any]:
     """Describe the drawing as a whole; every diagnostic has its number, by which its fix is asked for."""
-    told = report.outline()
+    large = len(report.drawing.capsules) > SMALL
+    told = report.outline(most=MOST_NAMED if large else None)
     if report.plain is not None:
         # Neurons in columns are as many as they are, and nobody reads their names.
         told |= {name: told[name][:MOST_NAMED] for name in ("inputs", "outputs", "hidden")}
@@ -44,42 +45,69 @@ class Telling:
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self._told: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
+        self._items: Items = {kind: {} for kind in KINDS}
+        self._mark: Mark | None = None
+        self._step: tuple[Items, Items, dict[str, set[str]]] | None = None
         self._alike: dict[Hashable, tuple[object, dict[str, Any]]] = {}
 
     def items(self, report: Report) -> Items:
         """Describe everything that is drawn, and what is inside of groups by its path."""
-        drawn, known = report.drawing, self._told
-        found: dict[tuple[str, str], tuple[object, object, dict[str, Any]]] = {}
-        items: Items = {"capsules": {}, "connections": {}, "uses": {}}
-        self._told = found
         if len(self._alike) > MOST_ALIKE:
             self._alike = {}
-        for id, record in drawn.connections.items():
-            checked = report.connections.get(id)
-            if checked is not None:
-                old = known.get(("connections", id))
-                same = old is not None and old[0] is checked and old[1] is record
-                told = old[2] if old is not None and same else self._connection(checked, record)
-                found["connections", id] = (checked, record, told)
-                items["connections"][id] = told
-        for id, record in drawn.capsules.items():
-            capsule = report.capsules.get(id)
-            if capsule is not None:
-                # A capsule's record is made with those of what enters it, so it stands for them too.
-                old = known.get(("capsules", id))
-                same = old is not None and old[0] is capsule and old[1] is record
-                told = old[2] if old is not None and same else self._capsule(capsule, record, items["connections"])
-                found["capsules", id] = (capsule, record, told)
-                items["capsules"][id] = told
+        touched = touched_between(self._mark, report.mark) if self._mark is not None else None
+        before = self._items
+        if touched is None:
+            items: Items = {kind: {} for kind in KINDS}
+            capsules = report.capsules
+        else:
+            items = {kind: dict(before[kind]) for kind in KINDS}
+            capsules = {one.id: report.capsules[one.id] for one in touched if one.id in report.capsules}
+            for one in touched:
+                kind = f"{one.kind}s"
+                if one.removed and one.id not in (report.capsules if kind == "capsules" else report.connections):
+                    items[kind].pop(one.id, None)
+        told = self._tell(report, capsules.values(), items)
         items["uses"] = _uses(report, items["capsules"], items["connections"])
+        if touched is not None:
+            for one in touched:
+                told[f"{one.kind}s"].add(one.id)
+            self._step = (before, items, told)
+        self._items, self._mark = items, report.mark
         return items
+
+    def _tell(self, report: Report, capsules: Iterable[CheckedCapsule], items: Items) -> dict[str, set[str]]:
+        """Describe some capsules and what enters them, and give the ids of what was described."""
+        drawn, found = report.drawing, {"capsules": set[str](), "connections": set[str]()}
+        for capsule in capsules:
+            if capsule.id not in drawn.capsules:
+                continue
+            for id in capsule.incoming:
+                if id in drawn.connections:
+                    items["connections"][id] = self._connection(report.connections[id], drawn.connections[id])
+                    found["connections"].add(id)
+            record = drawn.capsules[capsule.id]
+            items["capsules"][capsule.id] = self._capsule(capsule, record, items["connections"])
+            found["capsules"].add(capsule.id)
+        return found
+
+    def change(self, old: Items, new: Items) -> tuple[Items, dict[str, list[str]]]:
+        """Give what is new or different in a report, and what is no longer in it."""
+        if self._step is None or self._step[0] is not old or self._step[1] is not new:
+            return change_of(old, new)
+        changed: Items = {}
+        gone: dict[str, list[str]] = {}
+        for kind in KINDS:
+            ids = self._step[2].get(kind, {*old[kind], *new[kind]})
+            there = {id: new[kind][id] for id in ids if id in new[kind]}
+            changed[kind] = {id: told for id, told in there.items() if _differ(old[kind].get(id), told)}
+            gone[kind] = [id for id in ids if id in old[kind] and id not in new[kind]]
+        return changed, gone
 
     # What a check finds of things that are alike has the same attributes, not only equal ones: that is how they are
     # known. The attributes are kept with what is told, so that no others can come to have their identity.
 
     def _connection(self, checked: CheckedConnection, record: Connection) -> dict[str, Any]:
-        key = (id(checked.attributes), checked.back_end, checked.front_end, record.likeness)
+        key = (id(checked.attributes), checked.back_end, checked.front_end, record.likeness, _inside(record))
         known = self._alike.get(key)
         if known is None:
             known = self._alike[key] = (checked.attributes, _connection(checked, record))
@@ -94,6 +122,7 @@ class Telling:
             checked.total_input,
             checked.output,
             record.likeness,
+            _inside(record),
             checked.bias_kind,
             entering,
         )
@@ -137,11 +166,11 @@ def told_whole(outline: dict[str, Any], items: Items) -> dict[str, Any]:
     return {**outline, **body, "partial": False}
 
 
-def told_change(outline: dict[str, Any], items: Items, old: Items | None) -> dict[str, Any]:
+def told_change(telling: Telling, outline: dict[str, Any], items: Items, old: Items | None) -> dict[str, Any]:
     """Tell a report in full, or of a large drawing what has changed in it since it was told last."""
     if old is None or sum(map(len, items.values())) <= SMALL:
         return told_whole(outline, items)
-    changed, gone = change_of(old, items)
+    changed, gone = telling.change(old, items)
     return {**outline, **packed(changed), "gone": gone, "partial": True}
 
 
@@ -165,7 +194,12 @@ def _inferred(attributes: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[
 
 def _stated(record: Capsule | Connection) -> Mapping[str, Any]:
     """Give what a record states; inside of a group that may be computed from arguments, so that it is told too."""
-    return {} if "." in record.id else record.attributes
+    return {} if _inside(record) else record.attributes
+
+
+def _inside(record: Capsule | Connection) -> bool:
+    """Tell whether a record is one of a group, which its path says."""
+    return "." in record.id
 
 
 def _count(weights: Iterable[WeightRecord]) -> int:

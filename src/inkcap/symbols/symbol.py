@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, final
 
 from inkcap.operations import Traced
@@ -11,7 +12,7 @@ from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
 from inkcap.symbols.attributes import Attribute, Attributes, over_axes
 from inkcap.symbols.cases import Refusal, Sample
-from inkcap.symbols.port import MAIN, Port, level_of
+from inkcap.symbols.port import MAIN, MAIN_PORT, Port, level_of
 from inkcap.symbols.stated import (
     BIAS_ATTRIBUTE,
     DROPCONNECT_ATTRIBUTE,
@@ -123,6 +124,16 @@ class CapsuleSymbol:
 
     def attributes(self, rank: int) -> tuple[Attribute, ...]:
         """Give all attributes of the face of this rank, the paper's first."""
+        found = self._attributes.get(rank)
+        if found is None:
+            found = self._attributes[rank] = self._attributes_of(rank)
+        return found
+
+    @cached_property
+    def _attributes(self) -> dict[int, tuple[Attribute, ...]]:
+        return {}
+
+    def _attributes_of(self, rank: int) -> tuple[Attribute, ...]:
         bias: tuple[Attribute, ...] = (BIAS_ATTRIBUTE,) if self.has_bias else ()
         if rank == 0 and self.has_bias:
             bias = (BIAS_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE)
@@ -134,13 +145,16 @@ class CapsuleSymbol:
 
     def port(self, name: str) -> Port | None:
         """Find a port by its name; what one of several connections brings to a port that keeps them is ``scores.1``."""
+        if name == MAIN_PORT:
+            # Each has it, in front.
+            return self.ports[0]
         base, _, level = name.partition(".")
         found = next((port for port in self.ports if port.name == base), None)
         if not level or found is None:
             return found
         return replace(found, name=name) if found.kind == "keeps" else None
 
-    @property
+    @cached_property
     def fixed_ports(self) -> bool:
         """Tell whether its ports are the same whatever enters it."""
         return not any(port.open or port.kind == "keeps" for port in self.ports)
@@ -228,7 +242,14 @@ class ConnectionSymbol:
 
     def declared(self, back_rank: int) -> tuple[Attribute, ...]:
         """Give the attributes for a back end of this rank: what slides over it has a number for each of its axes."""
-        return over_axes(self.attributes, back_rank)
+        found = self._declared.get(back_rank)
+        if found is None:
+            found = self._declared[back_rank] = over_axes(self.attributes, back_rank)
+        return found
+
+    @cached_property
+    def _declared(self) -> dict[int, tuple[Attribute, ...]]:
+        return {}
 
     def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
         """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""

@@ -20,11 +20,15 @@ class Graph:
     def of(vertices: Iterable[str], edges: Iterable[tuple[str, str]]) -> Graph:
         """Make a graph; both ends of every edge must be vertices."""
         graph = Graph(tuple(vertices), tuple(edges))
-        known = set(graph.vertices)
         for back, front in graph.edges:
-            if back not in known or front not in known:
+            if back not in graph.known or front not in graph.known:
                 raise ValueError(f"the edge {back}→{front} has an end that is no vertex")
         return graph
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The vertices, to be asked for."""
+        return frozenset(self.vertices)
 
     @cached_property
     def successors(self) -> dict[str, list[str]]:
@@ -73,6 +77,11 @@ class Graph:
         return tuple(order)
 
     @cached_property
+    def positions(self) -> dict[str, int]:
+        """The place of every vertex in the order."""
+        return dict(zip(self.order, range(len(self.order)), strict=True))
+
+    @cached_property
     def levels(self) -> dict[str, int]:
         """The longest path in edges from an input to every vertex; vertices on or behind a cycle have none."""
         level = dict.fromkeys(self.inputs, 0)
@@ -81,16 +90,16 @@ class Graph:
                 level[front] = max(level.get(front, 0), level[vertex] + 1)
         return {vertex: level[vertex] for vertex in self.order}
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The number of layers without the input layer: the longest path in edges."""
         return max(self.levels.values(), default=0)
 
     def cycle(self) -> tuple[str, ...] | None:
         """Find a cycle: its vertices in order, the one drawn first in front, or nothing."""
-        stuck = set(self.vertices) - set(self.order)
-        if not stuck:
+        if len(self.order) == len(self.vertices):
             return None
+        stuck = set(self.vertices) - set(self.order)
         # Every stuck vertex has a stuck predecessor, so walking backwards must come round.
         start = next(vertex for vertex in self.vertices if vertex in stuck)
         seen: dict[str, int] = {}
@@ -120,6 +129,15 @@ class Graph:
 
     @cached_property
     def _parts(self) -> tuple[tuple[str, ...], ...]:
+        members = self.numbered_parts[1]
+        if len(members) == 1:
+            return tuple(members.values())
+        first = {part[0]: part for part in members.values()}
+        return tuple(first[vertex] for vertex in self.vertices if vertex in first)
+
+    @cached_property
+    def numbered_parts(self) -> NumberedParts:
+        """The number of every vertex's part, and the parts by their numbers, which say nothing else."""
         part: dict[str, int] = {}
         count = 0
         for start in self.vertices:
@@ -137,9 +155,10 @@ class Graph:
         members: list[list[str]] = [[] for _ in range(count)]
         for vertex in self.vertices:
             members[part[vertex]].append(vertex)
-        return tuple(tuple(m) for m in members)
+        return part, {number: tuple(one) for number, one in enumerate(members)}
 
 
+NumberedParts = tuple[dict[str, int], dict[int, tuple[str, ...]]]
 Reason = Literal["skip edge", "late input", "unequal outputs"]
 
 
@@ -172,14 +191,20 @@ class Classification:
     witness: Witness | None
 
 
-def classify(graph: Graph) -> Classification:
-    """Tell whether an acyclic graph is layered: every edge from one layer to the next, all outputs in the last."""
+def layers_of(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """Give the vertices of each level in drawing order."""
     level = graph.levels
     layers: list[list[str]] = [[] for _ in range(graph.depth + 1 if graph.vertices else 0)]
     for vertex in graph.vertices:
         if vertex in level:
             layers[level[vertex]].append(vertex)
-    frozen = tuple(tuple(layer) for layer in layers)
+    return tuple(tuple(layer) for layer in layers)
+
+
+def classify(graph: Graph, layers: tuple[tuple[str, ...], ...] | None = None) -> Classification:
+    """Tell whether an acyclic graph is layered: every edge from one layer to the next, all outputs in the last."""
+    level = graph.levels
+    frozen = layers_of(graph) if layers is None else layers
     for back, front in graph.edges:
         if back in level and front in level and level[front] != level[back] + 1:
             reason = "skip edge"
