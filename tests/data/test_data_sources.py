@@ -123,3 +123,24 @@ def test_subset_keeps_what_belongs_to_it() -> None:
     assert part.targets["y"].tolist() == [2, 0, 0]
     np.testing.assert_array_equal(part.inputs["x"][1], dataset.inputs["x"][0])
     assert part.subset([0]).place(0) == "sample 149"
+
+
+def test_what_is_read_past_scikit_learn_is_what_it_gives() -> None:
+    from sklearn import datasets
+
+    digits, theirs = load("digits", {}, Path()), datasets.load_digits()
+    assert np.array_equal(digits.inputs["x"][:, 0], theirs.images)
+    assert np.array_equal(digits.targets["y"], theirs.target)
+    flowers, theirs = load("iris", {}, Path()), datasets.load_iris()
+    assert np.array_equal(flowers.inputs["x"], theirs.data.astype(np.float32))
+    assert np.array_equal(flowers.targets["y"], theirs.target)
+    assert flowers.classes == tuple(theirs.target_names)
+    assert flowers.manifest["table"]["features"] == theirs.feature_names
+
+
+def test_where_its_files_lie_elsewhere_scikit_learn_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [load(name, {}, Path()) for name in ("digits", "iris")]
+    monkeypatch.setattr("inkcap.training.data.bundled._file", lambda _: None)
+    after = [load(name, {}, Path()) for name in ("digits", "iris")]
+    assert [one.manifest for one in after] == [one.manifest for one in before]
+    assert all(np.array_equal(a.inputs["x"], b.inputs["x"]) for a, b in zip(after, before, strict=True))

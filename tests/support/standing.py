@@ -24,6 +24,7 @@ from inkcap.training.engines.settling import choose_engine
 from inkcap.training.environment import steady
 from inkcap.training.jobs import Plan, Start, make_course, make_job, plan_job
 from inkcap.training.loop import go_on
+from inkcap.training.pace import Pace
 from inkcap.training.session import Saver, Session
 from inkcap.training.snapshots import Snapshot, capture, restore
 from inkcap.training.stopping import StopRequest
@@ -44,6 +45,9 @@ class Memory:
         self.lines.append(f"epoch {epoch} {step} {dict(values)!r} {best}")
         if best:
             self.best = weights_of(self.module)
+
+    def pace(self, pace: Pace) -> None:
+        """Keep nothing of it: it is never twice the same."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ whose child runs the very same `main`. What is said, what is written and the exi
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import stat
@@ -17,6 +19,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import inkcap
+
+SLOW = ("sklearn.datasets", "torch._dynamo", "torch.export", "torch.onnx", "onnxscript", "onnxruntime")
+"""What commands import only when they need it: each takes seconds."""
 
 SHIM = """#!{python} -IS
 import json, os, socket, sys
@@ -82,10 +89,14 @@ def serve(address: str) -> None:
     """Import what commands need, then fork for each one until the process is ended."""
     import torch
 
-    import inkcap.cli.commands
-    import inkcap.exchange
-    import inkcap.training  # noqa: F401
+    from inkcap.exchange.keras_proof import load_keras
 
+    for module in pkgutil.walk_packages(inkcap.__path__, "inkcap."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in SLOW:
+        importlib.import_module(name)
+    load_keras()
     torch.set_num_threads(1)
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     door.bind(address)

@@ -32,6 +32,9 @@ class Kept:
     def epoch(self, epoch: int, step: int, values: Any, best: bool) -> None:
         self.epochs.append((epoch, step, dict(values), best))
 
+    def pace(self, pace: Any) -> None:
+        """Keep nothing of it."""
+
 
 @dataclass
 class Heard(Listener):

@@ -131,10 +131,10 @@ def test_batches_know_their_samples_and_their_epoch() -> None:
     order = torch.tensor([4, 2, 0, 1, 3])
     given = [(inputs[0].tolist(), targets[0].tolist()) for inputs, targets in batches.shuffled(order, 7)]
     assert given == [([4, 2], [8, 4]), ([0, 1], [0, 2]), ([3], [6])]
-    assert seen == [([4, 2], 7), ([0, 1], 7), ([3], 7)]
+    assert [(number, epoch) for numbers, epoch in seen for number in numbers] == [(n, 7) for n in (4, 2, 0, 1, 3)]
     seen.clear()
     assert [inputs[0].tolist() for inputs, _ in batches.in_order()] == [[0, 1], [2, 3], [4]]
-    assert [numbers for numbers, _ in seen] == [[0, 1], [2, 3], [4]]
+    assert [number for numbers, _ in seen for number in numbers] == [0, 1, 2, 3, 4]
     assert (batches.samples, batches.steps) == (5, 3)
 
 

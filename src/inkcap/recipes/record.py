@@ -129,7 +129,11 @@ class Recipe:
     init_renamed: str = entry("", "text", "names that have changed since that run: OLD=NEW, by commas")
     threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)
     workers: int = entry(
-        0, "whole", "threads that vary and prepare the next batches while a step computes; 0 = none", least=0, most=64
+        0,
+        "whole",
+        "threads that vary and prepare the next batches while a step computes; 0 = choose: one where that gains time",
+        least=0,
+        most=64,
     )
     engine: str = entry("auto", "choice", "what computes the steps; auto = what is fastest here", choices=ENGINES)
     pretrain: int = entry(

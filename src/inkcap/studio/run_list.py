@@ -159,6 +159,7 @@ class RunList:
             "sweep": record.sweep,
             "epochs": epochs,
             "throughput": None,
+            "data_wait": _data_wait(summary.get("pace")),
             "left": None,
             "rate": None,
             "checkpoint": None,
@@ -209,6 +210,7 @@ class RunList:
             "best_epoch": round(best[0] / each) if best and each else 0,
             "best_value": best[1] if best else None,
             "throughput": speed * batch if speed else None,
+            "data_wait": _data_wait(_object(path + layout.PACE)) if alive else None,
             "left": max(epochs * each - step, 0.0) / speed if speed and each else None,
             "rate": _number(last.values.get("rate")) if last and alive else None,
             "checkpoint": None if alive else _checkpoint(run),
@@ -273,8 +275,15 @@ def _damaged(name: str, known: _Known) -> dict[str, Any]:
         **{"drawn": name, "data": _data_of(known.recipe), "state": "damaged", "reason": known.problem},
         **{"created": "", "finished": "", "seconds": None, "epoch": 0, "epochs": 0, "step": 0, "share": 0.0},
         **{"values": {}, "monitor": "", "best_epoch": 0, "best_value": None, "throughput": None, "left": None},
+        "data_wait": None,
         **{"rate": None, "resumed": 0, "inexact": "", "checkpoint": None, "hint": "", "sweep": ""},
     }
+
+
+def _data_wait(pace: object) -> float | None:
+    """Give the share of the time that a run has waited for data, where it was much."""
+    told = cast("dict[str, Any]", pace) if isinstance(pace, dict) else {}
+    return _number(told.get("data_wait")) if told.get("much") is True else None
 
 
 def _inexact(resumes: list[dict[str, Any]]) -> str:

@@ -75,6 +75,8 @@ class RunRow(Told):
     best_value: float | None
     throughput: float | None
     """Samples a second of one that goes on."""
+    data_wait: float | None
+    """The share of the time that is spent waiting for data, where that is worth a word."""
     left: float | None
     """Seconds that one that goes on will take, by its speed so far."""
     rate: float | None

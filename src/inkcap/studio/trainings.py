@@ -10,7 +10,7 @@ from typing import Any
 
 from inkcap.drawing import SUFFIX, Drawing
 from inkcap.network import Network, as_plain
-from inkcap.recipes import RunFolder, RunFolderError
+from inkcap.recipes import DataSpec, RunFolder, RunFolderError
 from inkcap.recipes.steering import GOING
 from inkcap.recipes.text import FORMAT, VERSION, recipe_from_json, recipe_to_text
 from inkcap.structures.errors import InkcapError
@@ -43,6 +43,7 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
     spec = {"name": asked.data} if isinstance(asked.data, str) else asked.data
     # A recipe that exists is a possible one: whatever is wrong with it is told here, before anything starts.
     chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **asked.recipe, "data": spec}, "recipe")
+    await asyncio.to_thread(_check_preparing, chosen.data)
     drawn = f"{safe_stem(drawing.name)}{SUFFIX}"
     watchers = ["--tensorboard"] if asked.tensorboard else []
     if asked.mlflow:
@@ -65,6 +66,16 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
         hub.store.note_run(name, id)
 
     return run_id(await begin(trainer, look, begun, hub.runs.folder))
+
+
+def _check_preparing(data: DataSpec) -> None:
+    """Read what is written about pictures as the training would, which takes seconds to come to it."""
+    # Only a training knows data; the studio starts without numpy and what else that needs.
+    from inkcap.training.data import Augmentation, parse_size
+
+    Augmentation.parse(data.augment)
+    if data.resize:
+        parse_size(data.resize)
 
 
 async def resume(hub: Hub, run: RunFolder, epochs: int | None) -> None:

@@ -39,6 +39,8 @@ class EpochEvent:
     values: Mapping[str, float]
     best: bool
     seconds: float
+    data_wait: float = 0.0
+    """The share of the time of its steps that was spent waiting for data."""
 
 
 @dataclass(frozen=True)

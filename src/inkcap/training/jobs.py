@@ -27,6 +27,7 @@ from inkcap.training.material import Material, gather, make_batches, target_scal
 from inkcap.training.memory import estimate
 from inkcap.training.needs import Needs
 from inkcap.training.optimisers import NARROW
+from inkcap.training.pace import Pace
 from inkcap.training.playing import answering, play, solve
 from inkcap.training.pretraining import Layer, find_stack
 from inkcap.training.scores import make_scores, measures_of
@@ -181,6 +182,10 @@ def _built(plan: Plan, goes_on: bool) -> tuple[torch.nn.Module, Memory, Borrowed
     return module, memory, borrowed
 
 
+_FEW_TOGETHER = 16
+"""Batches of which more are made at a time are made in a moment."""
+
+
 class _SilentKeeper:
     """Stands in until there is a folder."""
 
@@ -190,6 +195,17 @@ class _SilentKeeper:
     def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
         """Keep nothing."""
 
+    def pace(self, pace: Pace) -> None:
+        """Keep nothing."""
+
+
+def _workers(recipe: Recipe, batches: Batches) -> int:
+    """Choose how many threads prepare batches: one keeps ahead of the steps.
+
+    What is ready needs none, nor do batches so small that the threads would rather wait for each other.
+    """
+    return recipe.workers or int(batches.finish is not None and batches.together <= _FEW_TOGETHER)
+
 
 def make_course(job: Job) -> Course:
     """Make the course, with all data in the form that the steps take them."""
@@ -197,8 +213,10 @@ def make_course(job: Job) -> Course:
     material, facts, device = plan.material, plan.facts, plan.device
     common = (facts, material.fit, material.preparation, recipe, device)
     training = make_batches(material.training, *common, material.augmentation if material.augmentation else None)
-    training = replace(training, least=plan.least_batch, workers=recipe.workers)
+    training = replace(training, least=plan.least_batch, workers=_workers(recipe, training))
     validation = None if material.validation is None else make_batches(material.validation, *common)
+    if validation is not None:
+        validation = replace(validation, workers=_workers(recipe, validation))
     scales = target_scales(facts, material.fit, material.preparation)
 
     def order(epoch: int) -> Tensor:

@@ -16,6 +16,7 @@ from inkcap.recipes.frames import drop_frames_after
 from inkcap.recipes.metrics import MetricKind
 from inkcap.training.events import Listener
 from inkcap.training.frames import keep_weights
+from inkcap.training.pace import Pace
 from inkcap.training.session import Outcome
 from inkcap.training.signals import SignalWatch
 from inkcap.training.stopping import StopRequest
@@ -24,6 +25,7 @@ from inkcap.training.watchers.beside import Beside, Line
 from inkcap.training.weights import save_weights
 
 _BEST_EVERY = 10.0
+_PACE_EVERY = 2.0
 
 
 @dataclass
@@ -44,6 +46,7 @@ class FolderKeeper:
     """Gives those who hear each line, too, told how many lines of each log there are already."""
     _saved: float = field(default=-math.inf, init=False)
     _signals: MetricWriter | None = field(default=None, init=False)
+    _paced: float = field(default_factory=time.monotonic, init=False)
 
     def __post_init__(self) -> None:
         self.log = self._open(layout.METRICS)
@@ -103,6 +106,13 @@ class FolderKeeper:
                     save_weights(self.folder.path / layout.BEST, self.best)
                 self._saved = time.monotonic()
 
+    def pace(self, pace: Pace) -> None:
+        """Write how much was waited for data, now and then: it is to be looked at, and nothing depends on it."""
+        if time.monotonic() - self._paced >= _PACE_EVERY:
+            self._paced = time.monotonic()
+            with suppress(OSError, RunFolderError):
+                self.folder.write_json(layout.PACE, pace.to_json())
+
     def seal(self) -> tuple[dict[str, str], list[str]]:
         """Write the last and the best weights; give their check sums and what could not be written.
 
@@ -143,6 +153,7 @@ def finish(
         try:
             folder.write_json(layout.SUMMARY, _summary(outcome, state, facts))
             kept = folder.update(state=state, reason=outcome.reason, finished=layout.now(), **seals)
+            (folder.path / layout.PACE).unlink(missing_ok=True)
             return kept, ""
         except (OSError, RunFolderError) as problem:
             problems.append(str(problem))
@@ -164,5 +175,6 @@ def _summary(outcome: Outcome, state: str, facts: Mapping[str, Any]) -> dict[str
         "best_epoch": outcome.best_epoch,
         "best_value": outcome.best_value if math.isfinite(outcome.best_value) else None,
         "values": {name: value if math.isfinite(value) else None for name, value in outcome.values.items()},
+        "pace": outcome.pace.to_json(),
         **facts,
     }

@@ -53,7 +53,9 @@ def go_on(session: Session) -> Outcome:
             outcome.best_epoch, outcome.best_value = epoch, value
         outcome.epochs, outcome.values = epoch, found
         course.keeper.epoch(epoch, outcome.steps, found, best)
-        course.listener.on_epoch(EpochEvent(epoch, outcome.steps, found, best, time.monotonic() - begun))
+        course.keeper.pace(session.pace)
+        seconds = time.monotonic() - begun
+        course.listener.on_epoch(EpochEvent(epoch, outcome.steps, found, best, seconds, session.pace.last))
         session.schedule.after_epoch(value, outcome.steps)
         session.next_epoch()
         if not _over(session):
@@ -94,7 +96,7 @@ def _run_epoch(session: Session) -> None:
     order = course.order(epoch)
     watch = course.watch
     last = before + course.training.steps if watch is not None else -1
-    for inputs, targets in session.samples().shuffled(order, epoch, session.batches):
+    for inputs, targets in session.pace.over(session.samples().shuffled(order, epoch, session.batches), epoch):
         schedule.before_step(step)
         if watch is not None and step + 1 == last:
             watch.before_last_step()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from inkcap.recipes import DataSpec, LossSpec, Recipe, complete_losses
-from inkcap.training.batches import Batches, Finish
+from inkcap.training.batches import Batches, Finish, aligned
 from inkcap.training.data import (
     Augmentation,
     Dataset,
@@ -188,8 +188,8 @@ def make_batches(
     if augmentation is None and ready:
         raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
         inputs = finish(raw, torch.arange(len(part)), 0)
-        placed = tuple(values.to(device) for values in inputs)
-        return Batches(placed, tuple(values.to(device) for values in targets), recipe.batch, device)
+        placed, wanted = (tuple(aligned(values.to(device)) for values in part) for part in (inputs, targets))
+        return Batches(placed, wanted, recipe.batch, device)
     raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
     return Batches(raw, tuple(targets), recipe.batch, device, finish, move)
 

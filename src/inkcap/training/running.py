@@ -100,6 +100,7 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
     if attempt.failure is not None:
         raise attempt.failure
     missed = [attempt.saver.missed] if attempt.saver is not None and attempt.saver.missed else []
+    missed += [words for words in [outcome.pace.advice(course.training.workers)] if words]
     missed += [watcher.problem for watcher in (attempt.keeper.watchers if attempt.keeper else ()) if watcher.problem]
     return RunResult(
         run=attempt.folder,

@@ -16,6 +16,7 @@ from inkcap.training.engines.eager import step_by_autograd
 from inkcap.training.events import Listener, StepEvent
 from inkcap.training.losses import TotalLoss
 from inkcap.training.optimisers import make_optimiser
+from inkcap.training.pace import Pace
 from inkcap.training.schedules import RateSchedule
 from inkcap.training.scores import Score
 from inkcap.training.stopping import StopRequest
@@ -45,6 +46,10 @@ class Keeper(Protocol):
 
     def epoch(self, epoch: int, step: int, values: Mapping[str, float], best: bool) -> None:
         """Keep the values of an epoch, and the weights when they are the best so far."""
+        ...
+
+    def pace(self, pace: Pace) -> None:
+        """Keep how much was waited for data."""
         ...
 
 
@@ -121,6 +126,8 @@ class Outcome:
     interrupted: bool = False
     waiting_since: int = 0
     """The epoch from which on early stopping counts, where a run that it had ended was told to go on."""
+    pace: Pace = field(default_factory=Pace)
+    """How much this process has waited for data."""
 
 
 class Pulse:
@@ -170,6 +177,7 @@ class Session:
         steps = course.training.steps
         self.schedule = RateSchedule(recipe.schedule, self.optimiser, steps, recipe.epochs, self.mode)
         self.pulse = Pulse(course)
+        self.pace = self.outcome.pace
         self.epoch = 1
         self.batches = 0
         self.played: Batches | None = None

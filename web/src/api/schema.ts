@@ -3316,6 +3316,8 @@ export interface components {
             created: string;
             /** Data */
             data: string;
+            /** Data Wait */
+            data_wait: number | null;
             /** Drawing */
             drawing: string | null;
             /** Drawn */
@@ -3395,6 +3397,8 @@ export interface components {
             created: string;
             /** Data */
             data: string;
+            /** Data Wait */
+            data_wait: number | null;
             /** Drawing */
             drawing: string | null;
             /** Drawn */

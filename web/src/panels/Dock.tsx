@@ -1,7 +1,7 @@
-import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/client";
 import type { Attributes, DataSet, RecipeFields, RunDetail, RunRow } from "../api/types";
-import { attempt } from "../app/session";
+import { attempt, say } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { showInsight } from "../insight/mode";
@@ -40,6 +40,34 @@ function useRuns(id: string | null) {
   return { runs, chosen: chosen ?? runs[0]?.id ?? null, choose: setChosen, detail, look };
 }
 
+/** Start a training. It takes seconds until a run is there, or is refused: both are told where it was started. */
+function useStart(id: string | null, onStarted: (run: string) => Promise<void>) {
+  const [starting, setStarting] = useState(false);
+  const [wrong, setWrong] = useState({ id, words: "" });
+  const here = useRef<string | null>(null);
+  useEffect(() => {
+    here.current = id;
+    return () => {
+      here.current = null;
+    };
+  }, [id]);
+  const start = async (set: Chosen, recipe: Attributes, watchers: Watchers) => {
+    if (!id || starting) return;
+    setStarting(true);
+    setWrong({ id, words: "" });
+    try {
+      await onStarted((await api.train(id, set, recipe, watchers)).run);
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      // Whoever has left the panel meanwhile is told where all is told.
+      if (here.current === id) setWrong({ id, words });
+      else say(words, true);
+    }
+    setStarting(false);
+  };
+  return { starting, wrong: wrong.id === id ? wrong.words : "", start };
+}
+
 export function Dock() {
   const id = useStudio((s) => s.id);
   const theme = useStudio((s) => s.theme);
@@ -54,12 +82,10 @@ export function Dock() {
   const [own, setOwn] = useState<Chosen | null>(null);
   const [bringing, setBringing] = useState<File[] | null>(null);
   const [varying, setVarying] = useState<[Chosen, Attributes] | null>(null);
-  const start = async (set: Chosen, recipe: Attributes, watchers: Watchers) => {
-    if (!id) return;
-    const made = await attempt(api.train(id, set, recipe, watchers));
-    if (made) choose(made.run);
+  const { starting, wrong, start } = useStart(id, async (run) => {
+    choose(run);
     await look();
-  };
+  });
   const now = runs.find((run) => run.id === chosen);
   return (
     <section
@@ -75,6 +101,8 @@ export function Dock() {
         data={data}
         fields={fields}
         busy={runs.some(isGoing)}
+        starting={starting}
+        wrong={wrong}
         onVary={(set, recipe) => setVarying([set, recipe])}
         onStart={(set, recipe, watchers) => void start(set, recipe, watchers)}
         own={own}

@@ -155,7 +155,11 @@ function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & {
       placeholder={hint || (attribute.required ? "?" : "")}
       inputMode={attribute.kind === "text" ? "text" : "decimal"}
       aria-invalid={wrong !== ""}
-      onChange={(event) => setText(event.target.value)}
+      onChange={(event) => {
+        setText(event.target.value);
+        // Said of the text before; gone only when the field is left, it would move what is being clicked.
+        setWrong("");
+      }}
       onBlur={commit}
       onKeyDown={onKeyDown}
     />

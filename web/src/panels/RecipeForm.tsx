@@ -39,6 +39,9 @@ interface FormProps {
   onStart: (data: Chosen, recipe: Attributes, watchers: Watchers) => void;
   onVary: (data: Chosen, recipe: Attributes) => void;
   busy: boolean;
+  starting: boolean;
+  /** Why the last start was refused. It stays until the next: a form that moved under the hand would miss a click. */
+  wrong: string;
   /** Own data that were looked into, and how they are to be read. */
   own: Chosen | null;
   onOwn: () => void;
@@ -87,7 +90,7 @@ function Fields({
 }
 
 /** What to train on and how: the usual in sight, everything else folded. */
-export function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: FormProps) {
+export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wrong, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
   const well = useStudio((s) => s.report?.well_formed ?? false);
   const [chosen, setChosen] = useState("");
@@ -154,7 +157,11 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: 
       className="recipe"
       onSubmit={(event) => {
         event.preventDefault();
-        onStart(...filled(), watchers);
+        // A field that says what is wrong with it was not taken over: nothing else is trained in its place.
+        const bad = event.currentTarget.querySelector<HTMLElement>("[aria-invalid=true]");
+        if (!bad) return onStart(...filled(), watchers);
+        bad.closest("details")?.setAttribute("open", "");
+        bad.focus();
       }}
     >
       {again && (
@@ -276,8 +283,13 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, own, onOwn }: 
       )}
       <div className="starting">
         <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
-        <button type="submit" className="button primary" disabled={!well || busy || !data.length}>
-          ▶ {word.start}
+        {wrong && (
+          <p className="needs short" role="alert" data-refused>
+            {wrong}
+          </p>
+        )}
+        <button type="submit" className="button primary" disabled={!well || busy || starting || !data.length}>
+          {starting ? word.startsNow : `▶ ${word.start}`}
         </button>
         <button
           type="button"

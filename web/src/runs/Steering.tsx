@@ -108,11 +108,11 @@ export function Steer({ run, onChange }: { run: RunRow; onChange: () => unknown 
   );
 }
 
-/** What must not be overseen of a run: that its bits may differ, and what a kill has cost. */
+/** What must not be overseen of a run: that its bits may differ, what a kill has cost, that it waits for data. */
 export function Marks({ run }: { run: RunRow }) {
   const word = words(useStudio((s) => s.language));
   const cost = lostWords(run, word);
-  if (!run.inexact && !cost && !run.hint) return null;
+  if (!run.inexact && !cost && !run.hint && run.data_wait === null) return null;
   return (
     <ul className="marks">
       {run.inexact && (
@@ -122,6 +122,11 @@ export function Marks({ run }: { run: RunRow }) {
       )}
       {cost && <li data-mark="lost">{cost}</li>}
       {run.hint && <li data-mark="hint">{run.hint}</li>}
+      {run.data_wait !== null && (
+        <li data-mark="waiting">
+          <b>{percent(run.data_wait)}</b> {word.dataWait}
+        </li>
+      )}
     </ul>
   );
 }

@@ -8,7 +8,7 @@ import { compared } from "./recipes";
 const run = (name: string, more: Partial<RunRow> = {}): RunRow => ({
   ...{ id: name, name, drawing: null, drawn: "net", data: "digits", state: "finished", reason: "" },
   ...{ created: "2026-01-01T00:00:00Z", finished: "", seconds: 1, epoch: 1, epochs: 1, step: 10, share: 1 },
-  ...{ values: {}, monitor: "val_loss", best_epoch: 1, best_value: 1, throughput: null, left: null },
+  ...{ values: {}, monitor: "val_loss", best_epoch: 1, best_value: 1, throughput: null, data_wait: null, left: null },
   ...{ note: "", tags: [], rate: null, resumed: 0, inexact: "", hint: "", checkpoint: null, sweep: "" },
   ...more,
 });

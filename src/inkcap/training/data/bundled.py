@@ -1,7 +1,11 @@
 """The small sets that come with scikit-learn."""
 
+import gzip
 import importlib
+import importlib.util
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,9 +24,38 @@ def _bunch(function_name: str, **arguments: Any) -> Any:
     return getattr(datasets, function_name)(**arguments)
 
 
+def _file(name: str) -> Path | None:
+    """Find a file of scikit-learn without importing it, which takes longer than a short training."""
+    found = importlib.util.find_spec("sklearn")
+    path = None if found is None or found.origin is None else Path(found.origin).parent / "datasets" / "data" / name
+    return path if path is not None and path.is_file() else None
+
+
+def _digits() -> Any:
+    """Read the digits from the file they lie in; where it lies elsewhere, scikit-learn knows where."""
+    path = _file("digits.csv.gz")
+    if path is None:
+        return _bunch("load_digits")
+    with gzip.open(path, "rt", encoding="ascii") as lines:
+        rows = np.loadtxt(lines, delimiter=",")
+    return SimpleNamespace(images=rows[:, :-1].reshape(-1, 8, 8), target=rows[:, -1])
+
+
+def _iris() -> Any:
+    """Read the flowers alike: a line of numbers and names, then a line for each flower."""
+    path = _file("iris.csv")
+    if path is None:
+        return _bunch("load_iris")
+    with path.open(encoding="utf-8") as lines:
+        names = next(lines).strip().split(",")[2:]
+        rows = np.loadtxt(lines, delimiter=",")
+    features = [f"{part} {side} (cm)" for part in ("sepal", "petal") for side in ("length", "width")]
+    return SimpleNamespace(data=rows[:, :-1], target=rows[:, -1], target_names=names, feature_names=features)
+
+
 def load_digits(_options: OptionValues) -> Dataset:
     """Load the 8×8 grey images of handwritten digits, with values from 0 to 16."""
-    bunch = _bunch("load_digits")
+    bunch = _digits()
     images = np.asarray(bunch.images).astype(np.uint8)[:, None, :, :]
     dataset = Dataset(
         name="digits",
@@ -40,7 +73,7 @@ def table_loader(name: str, function_name: str, description: str) -> Callable[[O
     """Make the loader of one of the tables."""
 
     def load_table(_options: OptionValues) -> Dataset:
-        bunch = _bunch(function_name)
+        bunch = _iris() if function_name == "load_iris" else _bunch(function_name)
         return _table(name, description, bunch, tuple(str(word) for word in bunch.target_names))
 
     return load_table
