@@ -1,4 +1,4 @@
-"""The networks that the plain benchmark measures, as columns."""
+"""Networks of neurons that the benchmarks measure, as columns."""
 
 from __future__ import annotations
 
