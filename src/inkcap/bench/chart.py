@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 
 from inkcap.bench.records import CaseResult, Result, Row
-from inkcap.bench.table import show_ratio
+from inkcap.bench.table import heading, show_ratio
 
 WIDTH, LABEL, RIGHT = 760, 250, 60
 BAR, GAP, HEAD, TOP = 15, 5, 30, 64
@@ -81,7 +81,7 @@ def _bars(case: CaseResult, top: float) -> Iterator[str]:
     rows = _drawn(case)
     scale = _Scale(rows)
     note = ", logarithmic" if scale.logarithmic else ""
-    title = case.title if "batch" in case.title else f"{case.title}, batch {case.batch}"
+    title = heading(case.title, case.batch)
     yield f'<text class="case" x="12" y="{top + 18:.0f}">{escape(title)}<tspan class="quiet">{note}</tspan></text>'
     y = top + HEAD
     for row in rows:

@@ -33,8 +33,8 @@ def jitted(case: Case, work: Work) -> Workload:
     def step(parameters: Any, velocity: Any, states: Any, key: Array) -> tuple[Any, Any, Any, Array, Array]:
         key, used = jax.random.split(key)
         (loss, after), gradient = jax.value_and_grad(loss_of, has_aux=True)(parameters, states, used)
-        velocity = jax.tree.map(lambda v, g: MOMENTUM * v + g, velocity, gradient)
-        parameters = jax.tree.map(lambda p, v: p - RATE * v, parameters, velocity)
+        velocity = jax.tree.map(_faster, velocity, gradient)
+        parameters = jax.tree.map(_moved, parameters, velocity)
         return parameters, velocity, after, key, loss
 
     held = [parameters, jax.tree.map(jnp.zeros_like, parameters), states, jax.random.key(1)]
@@ -48,12 +48,23 @@ def jitted(case: Case, work: Work) -> Workload:
     return Workload(run, count)
 
 
+def _faster(velocity: Array, gradient: Array) -> Array:
+    return MOMENTUM * velocity + gradient
+
+
+def _moved(parameter: Array, velocity: Array) -> Array:
+    return parameter - RATE * velocity
+
+
 def _donating(function: Any) -> Any:
     return jax.jit(function, donate_argnums=(0, 1, 2))
 
 
 def _inference(case: Case, parameters: Any, states: Any, x: Array, count: int) -> Workload:
-    answer = jax.jit(lambda p, s, x: NETWORKS[case.family](case, Scope(None, p, s, training=False), x))
+    def forward(parameters: Any, states: Any, x: Array) -> Any:
+        return NETWORKS[case.family](case, Scope(None, parameters, states, training=False), x)
+
+    answer = jax.jit(forward)
 
     def run(steps: int) -> Any:
         last = None

@@ -58,7 +58,7 @@ def alexnet(_: Case, x: Node) -> Node:
     x = _relu(_conv(x, 384, 3, 1, 1))
     x = _relu(_conv(x, 256, 3, 1, 1))
     x = layers.Flatten()(layers.MaxPooling2D(3, 2)(_relu(_conv(x, 256, 3, 1, 1))))
-    for _ in range(2):
+    for _number in range(2):
         x = layers.Dropout(0.5)(layers.Dense(4096, activation="relu")(x))
     return layers.Dense(10)(x)
 
@@ -113,7 +113,7 @@ def densenet(_: Case, x: Node) -> Node:
     """DenseNet of 121 layers."""
     x = layers.MaxPooling2D(3, 2)(_pad(_relu(_norm(_conv(x, 64, 7, 2, 3, bias=False))), 1))
     for block, count in enumerate((6, 12, 24, 16)):
-        for _ in range(count):
+        for _number in range(count):
             y = _conv(_relu(_norm(x)), 128, 1, bias=False)
             y = _conv(_relu(_norm(y)), 32, 3, 1, 1, bias=False)
             x = layers.Concatenate(_channels())([x, y])

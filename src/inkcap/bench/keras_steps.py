@@ -7,6 +7,7 @@ function of the model's state.
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any
 
@@ -34,7 +35,8 @@ def keras_model(case: Case, work: Work) -> Workload:
         losses, weights = [_margin(keras.ops), "mse"], [1.0, RECONSTRUCTION]
     optimiser = keras.optimizers.SGD(RATE, MOMENTUM)
     model.compile(optimiser, losses, loss_weights=weights)
-    learning = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
+    shapes: list[tuple[int, ...]] = [tuple(weight.shape) for weight in model.trainable_weights]
+    learning = sum(map(math.prod, shapes))
     if keras.backend.backend() == "jax":
         return _stateless(model, optimiser, inputs, targets, learning)
     return repeated(lambda: model.train_on_batch(inputs, targets), learning)

@@ -39,7 +39,7 @@ class Levels:
         self.cuts: list[Cut] = []
         for a, b in pairwise(starts):
             e, f = int(s.in_start[a]), int(s.in_start[b])
-            front = np.repeat(np.arange(b - a), np.diff(s.in_start[a : b + 1]))
+            front: Array = np.repeat(np.arange(int(b - a)), np.diff(s.in_start[a : b + 1]))
             self.cuts.append((int(a), int(b), e, f, s.back[e:f].astype(np.int64), front, s.in_start[a : b + 1] - e))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from inkcap.bench.cases import Work
 from inkcap.bench.errors import BenchError
-from inkcap.bench.measuring import Figure
+from inkcap.bench.measuring import Figure, Quartiles
 
 
 @dataclass(frozen=True)
@@ -84,3 +89,55 @@ class Result:
     cases: tuple[CaseResult, ...]
     growth: tuple[Growth, ...] = ()
     load_before: float | None = None
+
+
+def read(path: Path) -> Result:
+    """Read what was measured before."""
+    try:
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Result(
+            **{
+                **told,
+                "cases": tuple(_case(case) for case in told["cases"]),
+                "growth": tuple(
+                    Growth(**{**growth, "sizes": tuple(growth["sizes"]), "seconds": tuple(growth["seconds"])})
+                    for growth in told["growth"]
+                ),
+            }
+        )
+    except OSError as error:
+        raise BenchError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise BenchError(f"{path}: this is not what 'inkcap bench --json' writes") from None
+
+
+def _case(told: dict[str, Any]) -> CaseResult:
+    return CaseResult(**{**told, "rows": tuple(_row(row) for row in told["rows"])})
+
+
+def _row(told: dict[str, Any]) -> Row:
+    figure = told["figure"]
+    if figure is not None:
+        figure = Figure(Quartiles(**figure["ratio"]), Quartiles(**figure["seconds"]), figure["noisy"])
+    return Row(**{**told, "figure": figure})
+
+
+def join(results: Sequence[Result]) -> Result:
+    """Join what was measured at several times; of a network that was measured twice, the last counts."""
+    works = {result.work for result in results}
+    if len(works) > 1:
+        raise BenchError("training and inference are tables of their own: read files of one kind")
+    last = results[-1]
+    cases = {case.case: case for result in results for case in result.cases}
+    growth = {(part.what, part.contender): part for result in results for part in result.growth}
+    missing = {name: packages for result in results for name, packages in result.missing.items()}
+    loads = [result.load_before for result in results if result.load_before is not None]
+    return dataclasses.replace(
+        last,
+        date=" to ".join(sorted({min(result.date for result in results), max(result.date for result in results)})),
+        rounds=min(result.rounds for result in results),
+        cases=tuple(cases.values()),
+        growth=tuple(growth.values()),
+        missing=missing,
+        load_before=max(loads, default=None),
+    )

@@ -10,15 +10,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import metadata
 
-from inkcap.bench.cases import NETWORKS, Case, costs_of, find_case
+from inkcap.bench.cases import NETWORKS, Case, Costs, costs_of, find_case
 from inkcap.bench.contenders import CONTENDERS, Contender, find_contender, installed, reference_of
 from inkcap.bench.errors import BenchError
 from inkcap.bench.growth import measure_growth
 from inkcap.bench.limits import Limits
-from inkcap.bench.measuring import Figure, Quartiles, figure_of, take_turns
+from inkcap.bench.measuring import SPREAD, Figure, Quartiles, Turns, figure_of, take_turns
 from inkcap.bench.processes import Lost, Process, Ready
 from inkcap.bench.records import CaseResult, Options, Result, Row
-from inkcap.bench.table import lines_of
+from inkcap.bench.table import heading, lines_of
 
 Say = Callable[[str], None]
 QUICK = ("mlp",)
@@ -57,72 +57,98 @@ def run(options: Options, say: Say = lambda line: None) -> Result:
     )
 
 
+@dataclass
+class _Prepared:
+    """Those whose processes are ready, and why others are not."""
+
+    processes: dict[str, Process] = field(default_factory=dict[str, Process])
+    ready: dict[str, Ready] = field(default_factory=dict[str, Ready])
+    lost: dict[str, str] = field(default_factory=dict[str, str])
+
+
 def _measure(case: Case, contenders: Sequence[Contender], taking: _Taking, limits: Limits | None) -> CaseResult | None:
     options, work = taking.options, taking.options.work
     reference = reference_of(case)
-    entered = [c for c in contenders if c.takes(case, work) and c.name != reference.name]
     if not reference.takes(case, work):
         return None
-    able, missing = installed(entered)
+    able, missing = installed([c for c in contenders if c.takes(case, work) and c.name != reference.name])
     taking.missing |= missing
     costs = costs_of(case)
-    operations = costs.operations(case.batch, work)
-    taking.say(f"{case.title}, batch {case.batch}: {len(able) + 1} contenders are prepared")
-    lost: dict[str, str] = {}
+    entered = (reference, *able)
+    taking.say(f"{heading(case.title, case.batch)}: {len(entered)} contenders are prepared")
     with ExitStack() as stack:
-        processes: dict[str, Process] = {}
-        ready: dict[str, Ready] = {}
-        # One after another: a contender that compiles is alone on the machine.
-        for contender in (reference, *able):
-            process = Process(contender, [_name(case)], work, taking.threads)
-            stack.callback(process.close)
-            try:
-                told = process.ready()
-                if told.parameters not in (None, costs.parameters):
-                    raise Lost(f"has {told.parameters} parameters, the drawing {costs.parameters}: not the same")
-            except Lost as error:
-                lost[contender.name] = str(error)
-                taking.say(f"  {contender.title}: {error}")
-            else:
-                processes[contender.name], ready[contender.name] = process, told
-        if reference.name not in processes:
-            raise BenchError(f"{case.title}: the reference cannot run: {lost[reference.name]}")
-        steps = {name: max(1, round(options.seconds / told.step)) for name, told in ready.items()}
-        others = {name: process for name, process in processes.items() if name != reference.name}
+        prepared = _prepare(case, costs, entered, taking, stack)
+        if reference.name in prepared.lost:
+            raise BenchError(f"{case.title}: the reference cannot run: {prepared.lost[reference.name]}")
+        steps = {name: max(1, round(options.seconds / told.step)) for name, told in prepared.ready.items()}
         if limits is not None:
             limits.begin()
-        turns = take_turns(
-            others,
-            processes[reference.name],
-            steps,
-            steps[reference.name],
-            options.rounds,
-            lose=lambda _, error: str(error),
-            between=None if limits is None else limits.measure,
-        )
-    lost |= turns.lost
-    peak = None if limits is None else limits.gigaflops()
+        try:
+            turns = take_turns(
+                {name: process for name, process in prepared.processes.items() if name != reference.name},
+                prepared.processes[reference.name],
+                steps,
+                steps[reference.name],
+                options.rounds,
+                lose=lambda _, error: str(error),
+                between=None if limits is None else limits.measure,
+            )
+        except Lost as error:
+            raise BenchError(f"{case.title}: the reference or the limits broke off: {error}") from None
+    prepared.lost |= turns.lost
+    result = _result(case, costs, entered, prepared, turns, taking, limits)
+    for line in lines_of(result):
+        taking.say(line)
+    return result
+
+
+def _prepare(case: Case, costs: Costs, entered: Sequence[Contender], taking: _Taking, stack: ExitStack) -> _Prepared:
+    """Start the processes, one after another: a contender that compiles is alone on the machine."""
+    prepared = _Prepared()
+    for contender in entered:
+        process = Process(contender, [_name(case)], taking.options.work, taking.threads)
+        stack.callback(process.close)
+        try:
+            told = process.ready()
+            if told.parameters not in (None, costs.parameters):
+                raise Lost(f"has {told.parameters} parameters, the drawing {costs.parameters}: not the same network")
+        except Lost as error:
+            prepared.lost[contender.name] = str(error)
+        else:
+            prepared.processes[contender.name], prepared.ready[contender.name] = process, told
+    return prepared
+
+
+def _result(
+    case: Case,
+    costs: Costs,
+    entered: Sequence[Contender],
+    prepared: _Prepared,
+    turns: Turns,
+    taking: _Taking,
+    limits: Limits | None,
+) -> CaseResult:
+    operations = costs.operations(case.batch, taking.options.work)
+    peak, band = (None, None) if limits is None else (limits.gigaflops(), limits.gigabytes())
     own = Quartiles.of(turns.reference)
-    ours = Figure(Quartiles(1, 1, 1), own, own.spread > 0.25)
-    figures = {reference.name: ours} | {
-        name: figure_of(samples, options.rounds) for name, samples in turns.samples.items() if name not in lost
+    figures = {entered[0].name: Figure(Quartiles(1, 1, 1), own, own.spread > SPREAD)} | {
+        name: figure_of(samples, taking.options.rounds)
+        for name, samples in turns.samples.items()
+        if name not in prepared.lost
     }
 
     def row(contender: Contender) -> Row:
         figure = figures.get(contender.name)
         if figure is None:
-            return Row(contender.name, contender.title, reason=lost[contender.name])
+            return Row(contender.name, contender.title, reason=prepared.lost[contender.name])
         share = None if peak is None else operations / figure.seconds.median / 1e9 / peak
-        return Row(contender.name, contender.title, figure, share, ready[contender.name].first)
+        return Row(contender.name, contender.title, figure, share, prepared.ready[contender.name].first)
 
-    rows = tuple(row(contender) for contender in (reference, *able))
-    band = None if limits is None else limits.gigabytes()
-    result = CaseResult(
-        _name(case), case.title, case.batch, costs.parameters, operations, rows, peak, band, _load(), ours.noisy
+    rows = tuple(row(contender) for contender in entered)
+    noisy = own.spread > SPREAD
+    return CaseResult(
+        _name(case), case.title, case.batch, costs.parameters, operations, rows, peak, band, _load(), noisy
     )
-    for line in lines_of(result):
-        taking.say(line)
-    return result
 
 
 def _name(case: Case) -> str:

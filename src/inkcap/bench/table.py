@@ -35,6 +35,11 @@ def _share(row: Row) -> str:
     return f"{row.share:.0%}" if row.share >= 0.01 else f"{row.share:.1%}" if row.share >= 0.001 else "< 0.1%"
 
 
+def heading(title: str, batch: int) -> str:
+    """Write what was measured on which batch."""
+    return title if "batch" in title else f"{title}, batch {batch}"
+
+
 def lines_of(result: CaseResult) -> Iterator[str]:
     """Write a case for a terminal."""
     for row in result.rows:
@@ -96,10 +101,9 @@ def markdown(result: Result, command: str) -> str:
 
 def _table(result: Result, titles: dict[str, str]) -> list[str]:
     lines = [
-        "| | " + " | ".join(f"{case.title}, batch {case.batch}" if "batch" not in case.title else case.title
-                             for case in result.cases) + " | geometric mean |",
+        f"| | {' | '.join(heading(case.title, case.batch) for case in result.cases)} | geometric mean |",
         "|---|" + "---|" * (len(result.cases) + 1),
-    ]  # fmt: skip
+    ]
     for contender, title in titles.items():
         cells: list[str] = []
         for case in result.cases:

@@ -19,9 +19,10 @@ from inkcap.bench.workload import Workload, repeated
 def _prepared(case: Case, favoured: bool) -> tuple[nn.Module, Tensor, Tensor]:
     torch.manual_seed(0)
     samples, classes = case.samples()
-    module, x, y = MODULES[case.family](case), torch.from_numpy(samples), torch.from_numpy(classes)
+    x, y = torch.from_numpy(samples), torch.from_numpy(classes)
+    module: Any = MODULES[case.family](case)
     if favoured and x.ndim == 4:
-        module = module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
+        module = module.to(memory_format=torch.channels_last)
         x = x.contiguous(memory_format=torch.channels_last)
     return module, x, y
 

@@ -35,7 +35,7 @@ def main() -> None:
         _tell(answers, failed=_in_one_line(error))
         return
     for line in sys.stdin:
-        asked = json.loads(line)
+        asked: dict[str, int] = json.loads(line)
         try:
             _tell(answers, **_slot(workloads[asked["case"]], asked["steps"]))
         except Exception as error:

@@ -16,6 +16,8 @@ from inkcap.cli.output import say
 if TYPE_CHECKING:
     from inkcap.bench import Result
 
+FILES = ("--markdown", "--json", "--picture", "--read")
+
 
 @app.command()
 def bench(
@@ -35,6 +37,12 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="One network and few contenders, in short slots.")] = False,
     inference: Annotated[bool, typer.Option("--inference", help="Measure answers in place of training.")] = False,
     growth: Annotated[bool, typer.Option("--growth", help="Measure growth with width, depth and batch too.")] = False,
+    before: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--read", metavar="FILE", help="Take in what --json wrote before; only networks named are measured."
+        ),
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write everything that was measured.")
     ] = None,
@@ -44,7 +52,7 @@ def bench(
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the figures as SVG.")] = None,
 ) -> None:
     """Measure a step of Inkcap beside the same step by PyTorch, Keras, JAX and others."""
-    from inkcap.bench import Options, run
+    from inkcap.bench import Options, join, read, run
     from inkcap.bench.table import missing_lines
 
     if listed:
@@ -60,7 +68,8 @@ def bench(
         quick,
         growth=growth,
     )
-    result = run(options, say)
+    earlier = [read(path) for path in before or ()]
+    result = join([*earlier, *([run(options, say)] if networks or not earlier else [])])
     for line in missing_lines(result):
         say(line)
     _write(result, json_file, markdown, picture)
@@ -77,7 +86,7 @@ def _list() -> None:
     say("contenders")
     for name, contender in CONTENDERS.items():
         missing = f" ({', '.join(contender.missing)} missing: {INSTALL})" if contender.missing else ""
-        works = "" if len(contender.works) > 1 else f", {contender.works[0]} only"
+        works = "" if len(contender.works) > 1 else f", {' and '.join(contender.works)} only"
         say(f"  {name:<18}{contender.title}{works}{missing}")
 
 
@@ -103,8 +112,8 @@ def _asked() -> list[str]:
     """What was asked for on the command line, but for the files that are written."""
     given, kept = iter(sys.argv[2:]), list[str]()
     for word in given:
-        if word in ("--markdown", "--json", "--picture"):
+        if word in FILES:
             next(given, None)
-        elif not word.startswith(("--markdown=", "--json=", "--picture=")):
+        elif not word.startswith(tuple(f"{option}=" for option in FILES)):
             kept.append(word)
     return kept
