@@ -49,6 +49,7 @@ def test_a_contender_that_dies_is_one_line_and_the_others_go_on(start) -> None:
     )
     assert turns.lost == {"dying": "its process ended with exit code 7"}
     assert len(turns.samples["steady"]) >= 6
+    assert len(turns.samples["dying"]) == 2
 
 
 def test_a_contender_that_cannot_be_built_says_why_in_one_line(start) -> None:

@@ -95,16 +95,9 @@ def read(path: Path) -> Result:
     """Read what was measured before."""
     try:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return Result(
-            **{
-                **told,
-                "cases": tuple(_case(case) for case in told["cases"]),
-                "growth": tuple(
-                    Growth(**{**growth, "sizes": tuple(growth["sizes"]), "seconds": tuple(growth["seconds"])})
-                    for growth in told["growth"]
-                ),
-            }
-        )
+        told["cases"] = tuple(_case(case) for case in told["cases"])
+        told["growth"] = tuple(_grown(growth) for growth in told["growth"])
+        return Result(**told)
     except OSError as error:
         raise BenchError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
@@ -112,14 +105,21 @@ def read(path: Path) -> Result:
 
 
 def _case(told: dict[str, Any]) -> CaseResult:
-    return CaseResult(**{**told, "rows": tuple(_row(row) for row in told["rows"])})
+    rows: list[dict[str, Any]] = told["rows"]
+    told["rows"] = tuple(_row(row) for row in rows)
+    return CaseResult(**told)
 
 
 def _row(told: dict[str, Any]) -> Row:
-    figure = told["figure"]
+    figure: dict[str, Any] | None = told["figure"]
     if figure is not None:
-        figure = Figure(Quartiles(**figure["ratio"]), Quartiles(**figure["seconds"]), figure["noisy"])
-    return Row(**{**told, "figure": figure})
+        told["figure"] = Figure(Quartiles(**figure["ratio"]), Quartiles(**figure["seconds"]), figure["noisy"])
+    return Row(**told)
+
+
+def _grown(told: dict[str, Any]) -> Growth:
+    told["sizes"], told["seconds"] = tuple(told["sizes"]), tuple(told["seconds"])
+    return Growth(**told)
 
 
 def join(results: Sequence[Result]) -> Result:
