@@ -5,6 +5,7 @@ def register() -> None:
     """Add every command to the application."""
     from inkcap.cli import (
         backpropagation,
+        bench,
         comparing,
         data,
         drawings,
@@ -24,5 +25,5 @@ def register() -> None:
 
     for module in (drawings, zoo, groups, pictures, export, importing, comparing, plain, backpropagation):
         assert module.__doc__
-    for module in (runs, inspecting, resuming, sweeps, data, serve, theory):
+    for module in (runs, inspecting, resuming, sweeps, data, serve, theory, bench):
         assert module.__doc__

@@ -1,6 +1,8 @@
-"""The networks that the plain benchmark measures, as columns."""
+"""Networks of neurons that the benchmarks measure, as columns."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +31,10 @@ def random_graph(neurons: int, degree: int, levels: int, seed: int = 0) -> Colum
 def drawn_mlp(sizes: tuple[int, ...], seed: int = 0) -> Columns:
     """A layered network drawn neuron by neuron, with the start that ``nn.Linear`` has."""
     rng = np.random.default_rng(seed)
-    starts = np.cumsum((0, *sizes))
+    starts: list[int] = np.cumsum((0, *sizes)).tolist()
     symbol = ["data"] * sizes[0] + ["relu"] * sum(sizes[1:-1]) + ["identical"] * sizes[-1]
-    back, front, weight, bias = [], [], [], [np.zeros(sizes[0])]
+    back, front, weight = list[Any](), list[Any](), list[Any]()
+    bias: list[Any] = [np.zeros(sizes[0])]
     for k in range(1, len(sizes)):
         bound = 1 / np.sqrt(sizes[k - 1])
         front.append(np.repeat(np.arange(starts[k], starts[k + 1]), sizes[k - 1]))
