@@ -20,10 +20,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numpy as np
 import torch
 from measure import Comparison, compare
-from inkcap.bench.plain_graphs import drawn_mlp, random_graph
-from inkcap.bench.plain_peers import RATE, neat_forward, scipy_steps, torch_steps
 from torch import nn
 
+from inkcap.bench.plain_graphs import drawn_mlp, random_graph
+from inkcap.bench.plain_peers import RATE, neat_forward, scipy_steps, torch_steps
 from inkcap.engine.plain import PlainModule, PlainNetwork, PlainTrainer, UpdateRule
 
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")

@@ -10,6 +10,7 @@ from typing import Any
 
 from inkcap.bench.cases import Case, Work
 from inkcap.bench.errors import BenchError
+from inkcap.recipes.apart import roomy_environment
 from inkcap.structures.errors import nearest
 
 ALLOCATOR: Mapping[str, str] = {
@@ -61,10 +62,11 @@ def _keras(backend: str, *needs: str) -> Contender:
 def _ours(engine: str, families: tuple[str, ...] | None = None) -> Contender:
     name = "inkcap" if engine == "auto" else f"inkcap-{engine}"
     title = "Inkcap" if engine == "auto" else f"Inkcap, {engine}"
-    # There is one way to answer yet, and engines that are told from each other in training only.
+    # Engines are told from each other in training only.
     works: tuple[Work, ...] = ("training", "inference") if engine == "auto" else ("training",)
     factory = "inkcap.bench.ours:inkcap"
-    return Contender(name, title, factory, options={"engine": engine}, works=works, families=families)
+    # As the studio and the command line start a training.
+    return Contender(name, title, factory, (), roomy_environment(), {"engine": engine}, works, families)
 
 
 EAGER = Contender("eager", "PyTorch, eager", "inkcap.bench.torch_steps:eager")
@@ -104,6 +106,7 @@ _ALL = (
     _ours("auto", (*DRAWN, *GRAPH)),
     _ours("eager"),
     _ours("explicit"),
+    _ours("compiled"),
     _ours("plain", ("mlp",)),
 )  # fmt: skip
 

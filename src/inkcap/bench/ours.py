@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,27 +14,82 @@ from inkcap.bench.cases import MOMENTUM, RATE, RECONSTRUCTION, Case, Work
 from inkcap.bench.workload import Workload, repeated
 from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise
-from inkcap.engine.expansion import expand
-from inkcap.engine.plain import PlainNetwork, PlainTrainer, UpdateRule
+from inkcap.engine.inference import freeze_module
+from inkcap.engine.plain import PlainTrainer, UpdateRule
 from inkcap.network import Network, check
 from inkcap.recipes import DataSpec, LossSpec, OptimiserSpec, Recipe, complete_losses
+from inkcap.training import Listener, StopRequest
+from inkcap.training.allocator import keep_memory
+from inkcap.training.batches import Batches
+from inkcap.training.engines.choosing import Case as TrainingCase
+from inkcap.training.engines.choosing import choose
+from inkcap.training.engines.many import ManySteps, neurons_of
+from inkcap.training.engines.steppers import lay_out, make_stepper
 from inkcap.training.facts import facts_of
-from inkcap.training.gradients import by_universal
+from inkcap.training.jobs import SilentKeeper
 from inkcap.training.losses import total_loss, wanted_returns
 from inkcap.training.optimisers import make_optimiser
-from inkcap.training.scores import outputs_of
+from inkcap.training.session import Course
 
 Step = Callable[[], Any]
 DESCENT = OptimiserSpec("momentum", RATE, {"momentum": MOMENTUM})
-STEPS_A_CALL = 1024
-"""How many steps the plain kernels take in one call at most."""
+STEPS_A_CALL = 50
+"""How many steps the loop takes in one call at most."""
 
 
-def training_step(
+def training_steps(
     drawing: Drawing, x: Tensor, y: Tensor, engine: str = "auto", optimiser: OptimiserSpec = DESCENT
-) -> Step:
-    """Give one step exactly as Inkcap's training loop takes it, on this batch, by this engine."""
-    return ENGINES[engine](drawing, x, y, optimiser)
+) -> Workload:
+    """Give steps exactly as Inkcap's training loop takes it, on this batch, by this engine.
+
+    ``auto`` chooses as it does before a long run; its memory is kept from step to step, as in a run.
+    """
+    report = check(drawing)
+    network = report.network
+    facts, recipe = facts_of(network), _recipe(network, optimiser)
+    module = build(network, dict(wanted_returns(facts, recipe)))
+    initialise(module, network, 0)
+    inputs, targets = _batch(network, x, y)
+    course = Course(
+        module=module,
+        parameters=list(module.parameters()),
+        loss=total_loss(facts, recipe),
+        scores=list,
+        training=Batches(inputs, targets, len(x), x.device),
+        validation=None,
+        order=lambda epoch: torch.arange(len(x)),
+        recipe=replace(recipe, engine=engine, epochs=1_000_000, batch=len(x)),
+        monitor="loss",
+        keeper=SilentKeeper(),
+        listener=Listener(),
+        stop=StopRequest(),
+    )
+    keep_memory()
+    chosen = choose(TrainingCase(network, facts, report, course, torch.get_num_threads()))
+    choice = chosen.choice
+    torch.set_num_threads(choice.threads)
+    lay_out(module, choice.layout)
+    made = make_optimiser(recipe.optimiser, course.parameters)
+    neurons = neurons_of(network, facts, course) if choice.engine == "plain" else None
+    if neurons is not None:
+        return Workload(_in_calls(ManySteps(neurons, course, made), len(x)), report.parameters)
+    take = make_stepper(choice, network, facts, course, made, chosen.compiled)
+    return repeated(lambda: take(inputs, targets), report.parameters)
+
+
+def _in_calls(many: ManySteps, batch: int) -> Callable[[int], None]:
+    """Take steps as the loop does: as many in a call as it tells at once, with the weights given back after each."""
+    rows = torch.arange(batch).repeat(STEPS_A_CALL)
+
+    def run(steps: int) -> None:
+        while steps:
+            count = min(steps, STEPS_A_CALL)
+            many.load()
+            many.take(rows[: count * batch])
+            many.store(count)
+            steps -= count
+
+    return run
 
 
 def _recipe(network: Network, optimiser: OptimiserSpec) -> Recipe:
@@ -53,77 +109,33 @@ def _batch(network: Network, x: Tensor, y: Tensor) -> tuple[tuple[Tensor, ...], 
     return (x, label), (y, x.flatten(1))
 
 
-def _eager(drawing: Drawing, x: Tensor, y: Tensor, optimiser: OptimiserSpec) -> Step:
-    network = check(drawing).network
-    facts, recipe = facts_of(network), _recipe(network, optimiser)
-    module = build(network, dict(wanted_returns(facts, recipe)))
-    initialise(module, network, 0)
-    made = make_optimiser(recipe.optimiser, list(module.parameters()))
-    inputs, targets = _batch(network, x, y)
-    loss_of = total_loss(facts, recipe)
-
-    def step() -> Tensor:
-        made.zero_grad(set_to_none=True)
-        loss = loss_of(outputs_of(module(*inputs)), targets)
-        loss.backward()
-        made.step()
-        return loss.detach()
-
-    return step
-
-
-def _explicit(drawing: Drawing, x: Tensor, y: Tensor, optimiser: OptimiserSpec) -> Step:
-    network = check(drawing).network
-    facts, recipe = facts_of(network), _recipe(network, optimiser)
-    module = build(network, dict(wanted_returns(facts, recipe)))
-    initialise(module, network, 0)
-    made = make_optimiser(recipe.optimiser, list(module.parameters()))
-    inputs, targets = _batch(network, x, y)
-    backpropagate = by_universal(network, module, facts, recipe)
-
-    def step() -> Tensor:
-        loss = backpropagate(inputs, targets)
-        made.step()
-        return loss
-
-    return step
-
-
-ENGINES: Mapping[str, Callable[[Drawing, Tensor, Tensor, OptimiserSpec], Step]] = {
-    "auto": _eager,  # what a recipe without a choice takes
-    "eager": _eager,
-    "explicit": _explicit,
-}
-"""How each engine takes a step on a batch."""
-
-
 def inkcap(case: Case, work: Work, engine: str = "auto") -> Workload:
     """Make the workload of an engine."""
     if case.drawn is None:
         return _graph(case, work)
-    if engine == "plain":
-        return _neurons(case)
     samples, classes = case.samples()
     x, y = torch.from_numpy(samples), torch.from_numpy(classes)
     drawing = case.drawing()
-    parameters = check(drawing).parameters
-    step = inference_step(drawing, x, engine) if work == "inference" else training_step(drawing, x, y, engine)
-    return repeated(step, parameters)
+    if work == "training":
+        return training_steps(drawing, x, y, engine)
+    return repeated(inference_step(drawing, x, engine), check(drawing).parameters)
 
 
 def inference_step(drawing: Drawing, x: Tensor, engine: str = "auto") -> Step:
     """Give what answers a batch: scores, as the contenders give them, and not yet probabilities."""
-    del engine  # there is one way to answer
     network = check(drawing).network
     outputs = network.outputs
-    module = build(network, {outputs[0]: "U"} if len(outputs) == 1 else None)
+    returns = {outputs[0]: "U"} if len(outputs) == 1 else None
+    module = build(network, returns)
     initialise(module, network, 0)
     module.eval()
     inputs = (x,) if len(network.inputs) == 1 else (x, x.new_zeros(len(x), 10))
+    answer = module if engine == "eager" else freeze_module(network, module, returns, len(x))
+    keep_memory()
 
     def step() -> Any:
-        with torch.inference_mode():
-            return module(*inputs)
+        with torch.no_grad():
+            return answer(*inputs)
 
     return step
 
@@ -138,16 +150,6 @@ def _many_steps(trainer: PlainTrainer, x: Any, y: Any, batch: int) -> Callable[[
             steps -= count
 
     return run
-
-
-def _neurons(case: Case) -> Workload:
-    """A perceptron expanded to its neurons, many steps in a call of the kernels."""
-    expansion = expand(check(case.drawing()).network, columns=True)
-    assert expansion.drawing.plain is not None
-    network = PlainNetwork(expansion.drawing.plain)
-    trainer = PlainTrainer(network, "cross-entropy", UpdateRule("momentum", RATE, MOMENTUM), batch=case.batch)
-    x, y = case.samples()
-    return Workload(_many_steps(trainer, x, y, case.batch), expansion.parameters)
 
 
 def _graph(case: Case, work: Work) -> Workload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Annotated
@@ -34,8 +35,24 @@ def start(
         raise typer.Exit
 
 
+_TRAINS = ("train", "resume")
+
+
+def _begin_with_room() -> None:
+    """Begin anew, as the same process, in the environment of one that trains."""
+    from inkcap.recipes.apart import TUNABLES, roomy_environment
+
+    wanted = roomy_environment()
+    if sys.platform != "linux" or sys.argv[1:2] not in ([name] for name in _TRAINS):
+        return
+    if wanted and os.environ.get(TUNABLES) != wanted[TUNABLES]:
+        command = [sys.executable, "-m", "inkcap", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, **wanted})  # noqa: S606
+
+
 def main() -> None:
     """Run a command: exit code 2 for bad input, 1 for a failed run, never a traceback for a user's mistake."""
+    _begin_with_room()
     from inkcap.cli import commands
 
     commands.register()

@@ -10,6 +10,7 @@ from typing import Any, Literal, final
 from inkcap.operations import Traced
 from inkcap.operations import vocabulary as op
 from inkcap.structures import PartialShape, Shape
+from inkcap.symbols.asked import once_per_rank
 from inkcap.symbols.attributes import Attribute, Attributes, over_axes
 from inkcap.symbols.cases import Refusal, Sample
 from inkcap.symbols.port import MAIN, MAIN_PORT, Port, level_of
@@ -122,18 +123,9 @@ class CapsuleSymbol:
         """Tell whether a bias can be added to the total input: it is a sum, and does not come from outside."""
         return not self.is_data and self.ports[0].kind == "sums"
 
+    @once_per_rank
     def attributes(self, rank: int) -> tuple[Attribute, ...]:
         """Give all attributes of the face of this rank, the paper's first."""
-        found = self._attributes.get(rank)
-        if found is None:
-            found = self._attributes[rank] = self._attributes_of(rank)
-        return found
-
-    @cached_property
-    def _attributes(self) -> dict[int, tuple[Attribute, ...]]:
-        return {}
-
-    def _attributes_of(self, rank: int) -> tuple[Attribute, ...]:
         bias: tuple[Attribute, ...] = (BIAS_ATTRIBUTE,) if self.has_bias else ()
         if rank == 0 and self.has_bias:
             bias = (BIAS_ATTRIBUTE, NEURON_BIAS_ATTRIBUTE)
@@ -240,16 +232,10 @@ class ConnectionSymbol:
         """Tell whether it can join ends of these ranks."""
         return (back_rank, front_rank) in self.ranks
 
+    @once_per_rank
     def declared(self, back_rank: int) -> tuple[Attribute, ...]:
         """Give the attributes for a back end of this rank: what slides over it has a number for each of its axes."""
-        found = self._declared.get(back_rank)
-        if found is None:
-            found = self._declared[back_rank] = over_axes(self.attributes, back_rank)
-        return found
-
-    @cached_property
-    def _declared(self) -> dict[int, tuple[Attribute, ...]]:
-        return {}
+        return over_axes(self.attributes, back_rank)
 
     def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
         """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""

@@ -60,6 +60,7 @@ def plan_gradients(
         steps=program.trace.steps if program.moved else None,
         values=program.moved.values(),
         gradients=[program.weights[name] for name in learning],
+        rewrites=rewrites,
     ).run
     whole = len(chosen) == len(facts.outputs)
 

@@ -186,7 +186,7 @@ _FEW_TOGETHER = 16
 """Batches of which more are made at a time are made in a moment."""
 
 
-class _SilentKeeper:
+class SilentKeeper:
     """Stands in until there is a folder."""
 
     def step(self, epoch: int, step: int, values: Mapping[str, float]) -> None:
@@ -234,7 +234,7 @@ def make_course(job: Job) -> Course:
         order=order,
         recipe=recipe,
         monitor=plan.monitor,
-        keeper=_SilentKeeper(),
+        keeper=SilentKeeper(),
         listener=job.listener,
         stop=job.stop,
         settle=lambda: put_back(job.module, job.frozen_buffers),

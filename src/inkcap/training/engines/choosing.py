@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from inkcap.engine import named_weights
+from inkcap.engine.rewrites import TRACEABLE, USUAL
 from inkcap.network import Network, Report
 from inkcap.training.engines.choice import AS_DRAWN, CHANNELS_LAST, Choice
 from inkcap.training.engines.compiling import NO_COMPILER, Compiled, CompileFailure, has_compiler
@@ -37,9 +38,6 @@ _LEAD = 1.03
 """Only what is clearly faster than eager is taken instead of it."""
 _ROUNDS = 5
 _SLOT = 0.15
-
-ALL: tuple[str, ...] = ()
-"""All rewrites of the program."""
 
 Batch = tuple[Sequence[Tensor], Sequence[Tensor]]
 
@@ -113,7 +111,7 @@ def _cannot_be_chosen(case: Case) -> bool:
 
 
 def _compiled_as_told(case: Case) -> Chosen:
-    choice = Choice("compiled", AS_DRAWN, case.threads, ALL)
+    choice = Choice("compiled", AS_DRAWN, case.threads, TRACEABLE)
     explicit = replace(choice, engine="explicit")
     if _cannot_be_chosen(case):
         return Chosen(Choice("eager", AS_DRAWN, case.threads), notes=(_UNFIT,))
@@ -216,7 +214,7 @@ def _fastest(case: Case) -> Chosen:
                 best = _best([best, *alone])
             if case.work >= WORTH_COMPILING:
                 case.tell("compiling the step, which takes a minute the first time")
-                compiled = replace(best.choice, engine="compiled", rewrites=ALL)
+                compiled = replace(best.choice, engine="compiled", rewrites=TRACEABLE)
                 candidates = [*_warmed(case, [compiled], batch)]
                 if not candidates and not has_compiler():
                     notes = (NO_COMPILER,)
@@ -232,7 +230,7 @@ def _fastest(case: Case) -> Chosen:
 
 def _ways(case: Case) -> Iterator[Choice]:
     eager = Choice("eager", AS_DRAWN, case.threads)
-    explicit = Choice("explicit", AS_DRAWN, case.threads, ALL)
+    explicit = Choice("explicit", AS_DRAWN, case.threads, USUAL)
     yield explicit
     if _has_pictures(case.course):
         yield replace(eager, layout=CHANNELS_LAST)
