@@ -71,6 +71,9 @@ format: $(DEV)
 	@$(BIN)/ruff format .
 
 bench: $(DEV) front browser
+	@$(PIP) -e '.[bench]'
+	@$(BIN)/inkcap bench
+	@$(BIN)/inkcap bench --inference
 	@$(BIN)/python benchmarks/run.py
 
 soak: $(DEV)

@@ -38,7 +38,14 @@ NETWORK_GUIDE = "docs/guides/add-a-network.md"
 
 NOT_RUN = {
     "README.md": ["$ make studio", "$ make test", "$ source .venv/bin/activate"],
-    "docs/benchmarks.md": ["$ make bench", "$ python benchmarks/universal.py", "$ python benchmarks/signals.py"],
+    "docs/benchmarks.md": [
+        "$ inkcap bench --growth --markdown docs/benchmarks.md --picture docs/pictures/benchmark.svg",
+        "$ python benchmarks/universal.py",
+        "$ python benchmarks/rewrites.py",
+        "$ python benchmarks/inference.py",
+        "$ python benchmarks/signals.py",
+    ],
+    "docs/guides/speed.md": ["$ inkcap bench lenet --with inkcap --quick"],
     "docs/tutorial.md": ["$ inkcap train lenet.inkcap.json --data mnist"],
     "docs/guides/games.md": ["$ inkcap train dqn_small.inkcap.json --data grid-world --epochs 20 --schedule cosine"],
     "docs/guides/transformers.md": [

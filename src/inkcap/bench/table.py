@@ -65,14 +65,15 @@ def missing_lines(result: Result) -> list[str]:
 
 
 def geometric_mean(result: Result, contender: str) -> float | None:
-    """Give the geometric mean of a contender's ratios over the networks that are drawn."""
+    """Give the geometric mean of a contender's ratios over the drawn networks; None for one who lacks some of them."""
+    drawn = [case for case in result.cases if not case.case.endswith("dag")]
     ratios = [
         row.figure.ratio.median
-        for case in result.cases
+        for case in drawn
         for row in case.rows
-        if row.contender == contender and row.figure is not None and not case.case.endswith("dag")
+        if row.contender == contender and row.figure is not None
     ]
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios and len(ratios) == len(drawn) else None
 
 
 def markdown(result: Result, command: str) -> str:

@@ -230,7 +230,7 @@ def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str])
     )
     # A wish that came when the process before was past hearing it.
     take_wish(folder)
-    for name in (layout.SUMMARY, layout.SHORT):
+    for name in (layout.SUMMARY, layout.SHORT, layout.PACE):
         with suppress(FileNotFoundError):
             (folder.path / name).unlink()
     folder.write_recipe(recipe)
