@@ -239,15 +239,10 @@ class ConnectionSymbol:
 
     def weigh(self, y: Traced, weights: Given, attributes: Attributes) -> Traced:
         """Trace W⊗Y, the weights under their random masks where dropconnect asks for them."""
-        probability = attributes.get(DROPCONNECT_ATTRIBUTE.name)
-        if probability:
-            weights = {name: _masked(weight, probability) for name, weight in weights.items()}
+        if probability := attributes.get(DROPCONNECT_ATTRIBUTE.name):
+            drawn: dict[str, Any] = {"probability": probability, "per": "element", "inverted": False}
+            weights = {name: op.multiply(weight, op.random_mask(weight, **drawn)) for name, weight in weights.items()}
         return self.forward(y, weights, attributes)
-
-
-def _masked(weight: Traced, probability: float) -> Traced:
-    mask = op.random_mask(weight, probability=probability, per="element", inverted=False)
-    return op.multiply(weight, mask)
 
 
 SAME_RANKS = ((0, 0), (1, 1), (2, 2), (3, 3))
