@@ -9,7 +9,7 @@ from html import escape
 from inkcap.bench.records import CaseResult, Result, Row
 from inkcap.bench.table import heading, show_ratio
 
-WIDTH, LABEL, RIGHT = 760, 250, 60
+WIDTH, LABEL, RIGHT = 800, 290, 60
 BAR, GAP, HEAD, TOP = 15, 5, 30, 64
 FEWEST_FOR_SCALE = 4.0
 """The scale reaches at least so many times as fast; beyond that it is logarithmic."""
@@ -32,7 +32,7 @@ SHOWN = (
 """Whose bars are drawn, from the top: Inkcap's engines one by one are left to the table."""
 
 STYLE = """
-  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
+  text { font: 12px system-ui, sans-serif; fill: #1f2328; paint-order: stroke; stroke: #ffffff; stroke-width: 3px }
   .title { font-size: 15px; font-weight: 600 }
   .case { font-size: 13px; font-weight: 600 }
   .quiet { fill: #656d76 }
@@ -43,7 +43,7 @@ STYLE = """
   .one { stroke: #57606a; stroke-width: 1; stroke-dasharray: 3 3 }
   .paper { fill: #ffffff }
   @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 }
+    text { fill: #e6edf3; stroke: #0d1117 }
     .quiet { fill: #9198a1 }
     .peer { fill: #6b7684 }
     .reference { fill: #9198a1 }
