@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import inkcap
-from inkcap.recipes.apart import roomy_environment
 
 SLOW = ("sklearn.datasets", "torch._dynamo", "torch.export", "torch.onnx", "onnxscript", "onnxruntime")
 """What commands import only when they need it: each takes seconds."""
@@ -56,8 +55,7 @@ def _run(line: socket.socket) -> int:
         os.dup2(file, number)
     os.chdir(told["folder"])
     os.environ.clear()
-    # A process that trains begins anew for its memory, which would be cold again.
-    os.environ.update(told["environment"] | roomy_environment())
+    os.environ.update(told["environment"])
     sys.argv = ["inkcap", *told["words"]]
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, how) for number, how in enumerate("rww"))
     from inkcap.cli import main

@@ -43,7 +43,8 @@ def _begin_with_room() -> None:
     from inkcap.recipes.apart import TUNABLES, roomy_environment
 
     wanted = roomy_environment()
-    if sys.platform != "linux" or sys.argv[1:2] not in ([name] for name in _TRAINS):
+    # A process that has torch already is not the command's own: a test, a notebook.
+    if sys.platform != "linux" or sys.argv[1:2] not in ([name] for name in _TRAINS) or "torch" in sys.modules:
         return
     if wanted and os.environ.get(TUNABLES) != wanted[TUNABLES]:
         command = [sys.executable, "-m", "inkcap", *sys.argv[1:]]
