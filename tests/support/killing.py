@@ -10,6 +10,7 @@ import json
 import os
 import random
 import select
+import shutil
 import signal
 import sys
 import time
@@ -82,7 +83,8 @@ def live(folder: Path, number: int, seed: int, told: int) -> None:
         resume(begun[0], folder, Telling())
     else:
         for path in (folder / "runs").glob("*"):
-            RunFolder.open(path).remove()
+            # A life that ended before its run.json was there has left a folder that is no run.
+            shutil.rmtree(path)
         train(drawing, recipe_of(changes, seed), folder, Telling())
 
 

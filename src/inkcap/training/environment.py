@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from inkcap.training.allocator import kept_memory
 from inkcap.training.engines.choice import Choice
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
@@ -80,7 +79,7 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
     memory: Any = torch.utils.deterministic
     filling: bool = memory.fill_uninitialized_memory
     pinned = threads or before
-    with kept_memory(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         try:
             torch.set_num_threads(pinned)
             # The plain switch would load the whole compiler, seconds of it, to tell it too; this one does not.

@@ -11,6 +11,7 @@ from inkcap.engine import named_weights
 from inkcap.recipes import RunFolder, layout, recipe_to_json
 from inkcap.recipes.steering import PAUSE, take_wish
 from inkcap.structures.errors import InkcapError, RunFailure
+from inkcap.training.allocator import kept_memory
 from inkcap.training.borrowing import learning_names, recall
 from inkcap.training.checkpoints import FolderSaver
 from inkcap.training.engines.settling import choose_engine
@@ -86,7 +87,8 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
         session = Session(course, attempt.outcome)
         restore(session, job.start.snapshot, job.start.place)
     attempt.folder = claim(folder) if claim is not None else folder
-    _try(attempt, course, session, fresh=claim is None)
+    with kept_memory():
+        _try(attempt, course, session, fresh=claim is None)
     job = attempt.job
     try:
         job.stop.saving = True

@@ -44,6 +44,7 @@ def neurons_of(network: Network, facts: NetworkFacts, course: Course) -> Carried
         or course.play is not None
         or training.device.type != "cpu"
         or len(course.parameters) != len(named_weights(course.module))
+        or (network.plain is None and sum(p.numel() for p in course.parameters) > 2 * FEW_CONNECTIONS)
         or {parameter.dtype for parameter in course.parameters} - {torch.float32, torch.float64}
     ):
         return None

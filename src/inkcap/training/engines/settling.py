@@ -28,7 +28,11 @@ def choose_engine(job: Job, course: Course) -> Job:
 
     plan = job.plan
     case = Case(plan.network, plan.facts, plan.report, course, job.threads, bool(job.recipe.threads), tell)
-    chosen = choose(case)
+    try:
+        chosen = choose(case)
+    except (MemoryError, RuntimeError):
+        # What breaks on copies breaks in the run too, which tells it with its place, or fits without them.
+        chosen = Chosen(Choice("eager", threads=job.threads))
     if told:
         job.listener.on_pause(PauseEvent(f"computing: {chosen.choice}", waiting=False))
     return settle(job, course, chosen)
