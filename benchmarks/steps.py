@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from by_hand import HandLeNet, HandMLP
 from measure import Comparison, compare
 from torch import Tensor, nn
 
+from inkcap.bench.by_hand import MLP, LeNet
 from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise
 from inkcap.network import check
@@ -23,11 +23,11 @@ from inkcap.zoo import draw, mlp
 Case = tuple[str, Drawing, Callable[[], nn.Module], tuple[int, ...], int, int]
 
 CASES: list[Case] = [
-    ("MLP 2-6-4-2, batch 1", draw("mlp"), lambda: HandMLP(2, 6, 4, 2), (2,), 2, 1),
-    ("MLP 2-6-4-2, batch 64", draw("mlp"), lambda: HandMLP(2, 6, 4, 2), (2,), 2, 64),
+    ("MLP 2-6-4-2, batch 1", draw("mlp"), lambda: MLP((2, 6, 4, 2)), (2,), 2, 1),
+    ("MLP 2-6-4-2, batch 64", draw("mlp"), lambda: MLP((2, 6, 4, 2)), (2,), 2, 64),
     ("MLP 784-512-512-10, batch 64", mlp((784, 512, 512, 10), "MLP", last="softmax"),
-     lambda: HandMLP(784, 512, 512, 10), (784,), 10, 64),
-    ("LeNet, batch 64", draw("lenet"), HandLeNet, (1, 28, 28), 10, 64),
+     lambda: MLP((784, 512, 512, 10)), (784,), 10, 64),
+    ("LeNet, batch 64", draw("lenet"), LeNet, (1, 28, 28), 10, 64),
 ]  # fmt: skip
 
 
