@@ -48,9 +48,9 @@ def test_branching_drawings_stay_as_they_are(drawing: Drawing, names: list[str],
     ("name", "working"),
     [
         ("lenet-digits", {"dead", "pooling", "in-place"}),
-        ("googlenet_caffe_main", {"siblings", "pooling", "filling", "in-place"}),
+        ("googlenet_caffe_main", {"siblings", "small-maps", "pooling", "filling", "in-place"}),
         ("googlenet_tv_main", {"siblings", "pooling", "normalisation", "filling", "in-place"}),
-        ("resnet18", {"pooling", "normalisation", "in-place"}),
+        ("resnet18", {"small-maps", "pooling", "normalisation", "in-place"}),
         ("capsnet_sabour", {"common", "in-place"}),
         ("vit_b_16", {"siblings", "in-place"}),
         ("gpt_small", {"siblings", "in-place"}),
@@ -170,6 +170,37 @@ def test_a_sibling_on_which_no_loss_depends_has_no_gradient() -> None:
     _, after = assert_same_results(check(drawing).network, ["siblings"])
     assert after.count("linear(") == 3
     assert re.search(r"= torch.cat\(\(d_U_o0, d_U_o2,\), 1\)", after)
+
+
+def _small(height: int, width: int, **attributes: object) -> Network:
+    drawing = Drawing("small", "float64")
+    drawing.add("x", "2D-data", height=height, width=width, channels=2)
+    drawing.then("h", "2D-tanh", "convolution", kernels=3, kernel=1)
+    drawing.then("y", "2D-tanh", "convolution", kernels=4, **attributes)
+    return check(drawing).network
+
+
+@pytest.mark.parametrize(
+    ("sizes", "attributes", "written"),
+    [
+        ((1, 1), {"kernel": 3, "padding": 1}, "small_convolved"),
+        ((2, 2), {"kernel": 3, "padding": 1}, "small_convolved"),
+        ((2, 3), {"kernel": 3, "padding": 1}, "small_convolved"),
+        ((2, 2), {"kernel": 3, "padding": 1, "stride": 2}, "small_convolved"),
+        ((4, 2), {"kernel": 3, "padding": 2, "dilation": 2}, "small_convolved"),
+        ((3, 3), {"kernel": 5, "padding": 4}, "small_convolved"),
+        ((2, 2), {"kernel": 1}, "pointwise"),
+        ((2, 2), {"kernel": 1, "padding": 1}, "conv2d"),
+        ((4, 4), {"kernel": 3, "padding": 1}, "conv2d"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_convolutions_of_small_maps_are_matrices(
+    sizes: tuple[int, int], attributes: dict, written: str, layout: torch.memory_format
+) -> None:
+    _, after = assert_same_results(_small(*sizes, **attributes), ["small-maps"], batch=4, layout=layout)
+    assert re.search(rf"U_y(, U_y_saved)? = {written}\(", after)
 
 
 def _pooled(symbol: str = "2D-relu", **pool: object) -> Drawing:

@@ -13,6 +13,7 @@ from inkcap.engine.rewrites.in_place import overwrite
 from inkcap.engine.rewrites.normalisation import normalise_at_once
 from inkcap.engine.rewrites.pooling import pool_first
 from inkcap.engine.rewrites.siblings import join_siblings
+from inkcap.engine.rewrites.small_maps import make_matrices
 from inkcap.structures import InkcapError
 
 
@@ -34,6 +35,9 @@ REWRITES: dict[str, Rewrite] = {
     "common": Rewrite("Equal steps on equal arguments are computed once, unless they draw at random.", compute_once),
     "siblings": Rewrite(
         "Convolutions, or matrix products, of one input and one geometry are one over joined kernels.", join_siblings
+    ),
+    "small-maps": Rewrite(
+        "A convolution over few positions is a product of matrices, without what meets padding.", make_matrices
     ),
     "pooling": Rewrite("A maximum is taken before a ReLU, which then works on the maxima alone.", pool_first),
     "normalisation": Rewrite(

@@ -14,6 +14,7 @@ _MAKES_NEW = frozenset(
     {"conv2d", "conv3d", "conv_transpose2d", "conv_transpose3d", "linear", "relu", "sigmoid", "tanh", "softmax"}
     | {"max_pool2d", "max_pool3d", "threshold_backward", "sigmoid_backward", "tanh_backward", "softmax_backward"}
     | {"convolution_backward", "max_pool2d_backward", "max_pool3d_backward", "normalised", "normalised_backward"}
+    | {"small_convolved", "small_convolved_backward", "pointwise", "pointwise_backward"}
 )
 """Functions whose results lie in memory of their own, each of several in its own."""
 _NEW_BY_METHOD = frozenset({"mm", "matmul", "sum"})
