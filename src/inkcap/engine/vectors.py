@@ -103,16 +103,30 @@ def couple_product(
         rounds.append((coefficients, total))
         logits = logits + torch.einsum("zijb,zjb->zij", votes, squash_vectors(total[:, 0]))
     by_logits = _softmax_product(result, gradient, dim)
-    by_votes, by_bias = torch.zeros_like(votes), torch.zeros_like(bias)
+    by_bias = torch.zeros_like(bias)
+    factors: list[tuple[Tensor, Tensor]] = []
     for coefficients, total in reversed(rounds):
-        by_votes += by_logits[..., None] * squash_vectors(total)
+        factors.append((by_logits, squash_vectors(total)))
         by_parents = torch.einsum("zij,zijb->zjb", by_logits, votes)[:, None]
         by_total = squash_product(total, by_parents)
         by_bias += by_total.sum_to_size(bias.shape)
-        by_coefficients, part = combine_product(coefficients, votes, by_total)
-        by_votes += part
+        factors.append((coefficients, by_total))
+        by_coefficients = torch.einsum("zijb,zjb->zij", votes, by_total[:, 0])
         by_logits = by_logits + _softmax_product(coefficients, by_coefficients, dim)
-    return (by_votes, by_bias)[: len(v)]
+    return (_outer_sum(votes, factors), by_bias)[: len(v)]
+
+
+def _outer_sum(votes: Tensor, factors: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Sum what every round gives back to the votes: a number for each child and parent times a vector of the parent.
+
+    As one product of matrices the sum is written once; one term after another would pass through memory as large as
+    all votes, again and again.
+    """
+    if not factors:
+        return torch.zeros_like(votes)
+    numbers = torch.stack([number.transpose(1, 2) for number, _ in factors], -1)
+    vectors = torch.stack([vector[:, 0] for _, vector in factors], -2)
+    return torch.matmul(numbers, vectors).transpose(1, 2)
 
 
 def _softmax_product(result: Tensor, gradient: Tensor, dim: int) -> Tensor:
