@@ -55,7 +55,7 @@ def laid_out(layout: str) -> Callable[[Sequence[Tensor]], Sequence[Tensor]] | No
         return None
 
     def lay(values: Sequence[Tensor]) -> Sequence[Tensor]:
-        return [v.contiguous(memory_format=torch.channels_last) if v.ndim == 4 else v for v in values]
+        return [v.to(memory_format=torch.channels_last) if v.ndim == 4 else v for v in values]
 
     return lay
 
@@ -65,7 +65,7 @@ def lay_out(module: torch.nn.Module, layout: str) -> None:
     form = torch.channels_last if layout == CHANNELS_LAST else torch.contiguous_format
     for parameter in module.parameters():
         if parameter.ndim == 4:
-            parameter.data = parameter.data.contiguous(memory_format=form)
+            parameter.data = parameter.data.to(memory_format=form)
 
 
 def make_stepper(
