@@ -86,7 +86,7 @@ def test_a_peer_that_is_another_network_is_not_measured(monkeypatch: pytest.Monk
 def test_everyone_but_the_favoured_gets_no_allocator_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MALLOC_MMAP_MAX_", "0")
     assert "MALLOC_MMAP_MAX_" not in environment_for(CONTENDERS["eager"], 1)
-    assert environment_for(CONTENDERS["allocator"], 1)["MALLOC_MMAP_MAX_"] == "0"
+    assert environment_for(CONTENDERS["eager-here"], 1)["MALLOC_MMAP_MAX_"] == "0"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inkcap.bench.contenders import ALLOCATOR, Contender
+from inkcap.bench.contenders import ENVIRONMENT, Contender
 from inkcap.bench.growth import fitted_exponent
 from inkcap.bench.measuring import DISAGREEMENT, Quartiles, Sample, figure_of, take_turns
 from inkcap.bench.processes import Lost, Process
@@ -64,7 +64,7 @@ def test_what_a_library_prints_is_no_answer(start) -> None:
 
 
 def test_a_contender_has_its_own_environment_from_the_start(start) -> None:
-    assert start("environment", environment=ALLOCATOR).ready().step >= 0
+    assert start("environment", environment=ENVIRONMENT).ready().step >= 0
     with pytest.raises(Lost, match="None"):
         start("environment").ready()
 

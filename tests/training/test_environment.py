@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from inkcap.recipes.apart import WAITING
 from inkcap.training.engines.choice import Choice
 from inkcap.training.environment import choose_device, describe_environment, prepare_environment, steady
 from inkcap.training.errors import TrainingError
@@ -63,12 +64,16 @@ def test_random_numbers_come_from_the_seed() -> None:
 
 
 def test_prepare_environment_keeps_what_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    for name in WAITING:
+        monkeypatch.setenv(name, "")  # so that it is put back
+        monkeypatch.delenv(name)
     prepare_environment()
-    assert os.environ["OMP_WAIT_POLICY"] == "passive"
+    assert {name: os.environ[name] for name in WAITING} == WAITING
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    monkeypatch.delenv("GOMP_SPINCOUNT")
     prepare_environment()
     assert os.environ["OMP_WAIT_POLICY"] == "active"
+    assert "GOMP_SPINCOUNT" not in os.environ
 
 
 def test_the_package_can_be_imported_without_torch() -> None:

@@ -16,7 +16,7 @@ FEWEST_FOR_SCALE = 4.0
 SHOWN = (
     "eager",
     "favoured",
-    "allocator",
+    "eager-here",
     "compiled",
     "onnxruntime",
     "keras-torch",

@@ -10,17 +10,21 @@ from typing import Any
 
 from inkcap.bench.cases import Case, Work
 from inkcap.bench.errors import BenchError
-from inkcap.recipes.apart import roomy_environment
+from inkcap.recipes.apart import WAITING, roomy_environment
 from inkcap.structures.errors import nearest
 
-ALLOCATOR: Mapping[str, str] = {
+ENVIRONMENT: Mapping[str, str] = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
     "MALLOC_MMAP_THRESHOLD_": str(4 << 30),
     "MALLOC_TOP_PAD_": str(64 << 20),
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+    **WAITING,
 }
-"""glibc keeps what it was given: otherwise large blocks go back to the system in every step, and come again."""
+"""What a process of Inkcap that trains has: glibc keeps what it was given, otherwise large blocks go back to the system
+in every step, and come again; threads stay awake between operations."""
+SPINNING: Mapping[str, str] = {"OMP_WAIT_POLICY": "", "GOMP_SPINCOUNT": ""}
+"""Nothing is said about waiting, as in a process that a person starts."""
 
 INSTALL = "pip install 'inkcap[bench]'"
 
@@ -66,7 +70,7 @@ def _ours(engine: str, families: tuple[str, ...] | None = None) -> Contender:
     works: tuple[Work, ...] = ("training", "inference") if engine == "auto" else ("training",)
     factory = "inkcap.bench.ours:inkcap"
     # As the studio and the command line start a training.
-    return Contender(name, title, factory, (), roomy_environment(), {"engine": engine}, works, families)
+    return Contender(name, title, factory, (), {**WAITING, **roomy_environment()}, {"engine": engine}, works, families)
 
 
 EAGER = Contender("eager", "PyTorch, eager", "inkcap.bench.torch_steps:eager")
@@ -78,7 +82,12 @@ DRAWN = ("mlp", "chain", "lenet", "alexnet", "googlenet", "densenet", "resnet18"
 _ALL = (
     EAGER,
     Contender("favoured", "PyTorch, channels-last and fused optimiser", "inkcap.bench.torch_steps:favoured"),
-    Contender("allocator", "PyTorch, eager, with the allocator's variables", EAGER.factory, environment=ALLOCATOR),
+    Contender("spinning", "PyTorch, eager, waiting as by default", EAGER.factory, environment=SPINNING),
+    Contender("eager-here", "PyTorch, eager, in Inkcap's environment", EAGER.factory, environment=ENVIRONMENT),
+    Contender(
+        "favoured-here", "PyTorch, channels-last and fused optimiser, in Inkcap's environment",
+        "inkcap.bench.torch_steps:favoured", environment=ENVIRONMENT,
+    ),
     Contender("compiled", "PyTorch, torch.compile", "inkcap.bench.torch_steps:compiled"),
     Contender(
         "onnxruntime",
@@ -130,11 +139,12 @@ def find_contender(name: str) -> Contender:
 
 def environment_for(contender: Contender, threads: int) -> dict[str, str]:
     """Give the environment of a contender's process, before its interpreter starts."""
-    inherited = {key: value for key, value in os.environ.items() if key not in ALLOCATOR}
+    inherited = {key: value for key, value in os.environ.items() if key not in ENVIRONMENT}
     # Threads that spin while they wait would take the processor from the contender whose turn is next.
     shared = {"OMP_WAIT_POLICY": "passive", "PYTHONWARNINGS": "ignore"}
     counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), str(threads))
-    return {**inherited, **shared, **counts, **contender.environment}
+    given = {**inherited, **shared, **counts, **contender.environment}
+    return {name: value for name, value in given.items() if value}
 
 
 def installed(contenders: Sequence[Contender]) -> tuple[list[Contender], dict[str, list[str]]]:

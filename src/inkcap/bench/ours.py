@@ -23,6 +23,7 @@ from inkcap.training.allocator import keep_memory
 from inkcap.training.batches import Batches
 from inkcap.training.engines.choosing import Case as TrainingCase
 from inkcap.training.engines.choosing import choose
+from inkcap.training.engines.compiling import keep_compiled
 from inkcap.training.engines.many import ManySteps, neurons_of
 from inkcap.training.engines.steppers import lay_out, make_stepper
 from inkcap.training.facts import facts_of
@@ -65,6 +66,11 @@ def training_steps(
         stop=StopRequest(),
     )
     keep_memory()
+    keep_compiled()
+    # As in a run, whose bits must come again.
+    torch.set_deterministic_debug_mode("error")
+    memory: Any = torch.utils.deterministic
+    memory.fill_uninitialized_memory = False
     chosen = choose(TrainingCase(network, facts, report, course, torch.get_num_threads()))
     choice = chosen.choice
     torch.set_num_threads(choice.threads)

@@ -16,6 +16,11 @@ TRACE = "Traceback (most recent call last):"
 TUNABLES = "GLIBC_TUNABLES"
 _HUGE_PAGES = "glibc.malloc.hugetlb"
 
+WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
+"""How threads wait for each other: awake for a tenth of a millisecond, which bridges the gaps within a step, and asleep
+after that. Ones that sleep at once are woken in every operation, ones that never sleep take the processor from others.
+"""
+
 
 def roomy_environment() -> dict[str, str]:
     """Give the variables of a process that trains: huge pages, which spare it look-ups, where glibc knows them.
@@ -28,6 +33,12 @@ def roomy_environment() -> dict[str, str]:
     return {TUNABLES: given if _HUGE_PAGES in given else ":".join(filter(None, (given, f"{_HUGE_PAGES}=1")))}
 
 
+def training_environment() -> dict[str, str]:
+    """Give the variables of a process that is started to train; what a person has set about waiting stays."""
+    waiting = {} if any(name in os.environ for name in WAITING) else WAITING
+    return {**waiting, **roomy_environment()}
+
+
 def start_apart(command: Sequence[str], workspace: Path, folder: Path) -> subprocess.Popen[bytes]:
     """Start a command of Inkcap in a session of its own; what it says goes into files of the folder."""
     with open(folder / OUT, "wb") as out, open(folder / ERRORS, "wb") as errors:
@@ -37,7 +48,7 @@ def start_apart(command: Sequence[str], workspace: Path, folder: Path) -> subpro
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=errors,
-            env={**os.environ, "OMP_WAIT_POLICY": "passive", **roomy_environment()},
+            env={**os.environ, **training_environment()},
             cwd=workspace,
             start_new_session=True,
         )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from inkcap.recipes.apart import WAITING
 from inkcap.training.engines.choice import Choice
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
@@ -34,8 +35,8 @@ _VARIABLES = (
 
 def prepare_environment() -> None:
     """Set what has to be set before torch is imported; call it first thing in a program."""
-    # Threads that spin while they wait take the processor from everything else on a shared machine.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if not any(name in os.environ for name in WAITING):
+        os.environ.update(WAITING)
 
 
 def choose_device(name: str, facts: NetworkFacts) -> "torch.device":
@@ -70,6 +71,9 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
     """
     import torch
 
+    from inkcap.training.engines.compiling import keep_compiled
+
+    keep_compiled()
     if device.type == "cuda":
         # cuBLAS reads this when it starts; without it torch refuses deterministic matrix products.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
