@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from inkcap.structures import InkcapError
+from inkcap.training.engines.left_whole import leave_whole
 
 Compiled = Callable[..., Any]
 
@@ -34,7 +35,10 @@ def has_compiler() -> bool:
 
 
 def keep_compiled() -> None:
-    """Let what is compiled be kept for the next process; call it before the compiler is first used."""
+    """Let what is compiled be kept for the next process; call it before an optimiser is made.
+
+    Torch's optimisers ask the compiler for its folder, and a folder for what is temporary is then pinned.
+    """
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(platformdirs.user_cache_dir("inkcap")) / "compiled"))
 
 
@@ -62,10 +66,14 @@ def compile_step(step: Callable[..., Tensor], values: Sequence[Tensor]) -> Compi
             stack.enter_context(settings.patch(chosen))
             trace: Any = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)
             graph: Any = trace(*values)
+            if device.type == "cpu":
+                leave_whole(graph)
             # Inductor looks into what it has compiled before only where sizes are known to somebody.
             mode: Any = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True, static_shapes=True)
             stack.enter_context(tracing(TracingContext(mode)))
-            compiled: Any = compile_graph(graph, list(values))
+            # Left to itself it takes every size for a symbol, and its loops are those of any size.
+            fixed = [mode.from_tensor(value, static_shapes=True) for value in values]
+            compiled: Any = compile_graph(graph, fixed)
     except Exception as problem:  # whatever tracer and compiler come upon: the eager program is always there
         first = str(problem).strip().split("\n")[0][:200]
         raise CompileFailure(f"the step cannot be compiled ({type(problem).__name__}: {first})") from problem
