@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from inkcap.training.engines import narrow
 from inkcap.training.engines.choice import AS_DRAWN, CHANNELS_LAST, Choice
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import facts_of
+from inkcap.training.fingerprints import fingerprint
+from inkcap.training.jobs import plan_job
 from inkcap.zoo.lenet import lenet_for_digits
 from inkcap.zoo.perceptrons import mlp
 
@@ -178,3 +181,29 @@ def test_matrix_units_get_channels_last() -> None:
     assert narrow.narrow_choice("cuda", True, 2) == Choice("eager", CHANNELS_LAST, 2)
     assert narrow.narrow_choice("cuda", False, 2) == Choice("eager", AS_DRAWN, 2)
     assert narrow.narrow_choice("cpu", True, 2) == Choice("eager", AS_DRAWN, 2)
+
+
+def test_another_precision_is_another_recipe(tmp_path: Path) -> None:
+    drawing = mlp((2, 6, 4, 2), "small")
+    paused = train(drawing, Recipe(MOONS, epochs=4, batch=16), tmp_path, stop=StopRequest(2))
+    # A run of before has no word on precision in its recipe, and goes on.
+    path = paused.run.path / "recipe.json"
+    told = json.loads(path.read_text())
+    assert told.pop("precision") == "as-drawn"
+    path.write_text(json.dumps(told))
+    assert "to the same bits" in " ".join(resume(paused.run, tmp_path).notes)
+    other = train(drawing, Recipe(MOONS, epochs=4, batch=16), tmp_path, stop=StopRequest(2))
+    path = other.run.path / "recipe.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "precision": "bfloat16"}))
+    with pytest.raises(TrainingError, match="not what the checkpoint was made with"):
+        resume(other.run, tmp_path)
+    plan = plan_job(drawing, Recipe(MOONS, epochs=4, batch=16), tmp_path)
+    digests = [
+        fingerprint(replace(plan, material=replace(plan.material, recipe=recipe)), {})["recipe"]
+        for recipe in (
+            plan.recipe,
+            replace(plan.recipe, switch_engine="explicit@3"),
+            replace(plan.recipe, precision="float16"),
+        )
+    ]
+    assert digests[0] == digests[1] != digests[2]
