@@ -77,8 +77,19 @@ def recipes(draw: st.DrawFn) -> Recipe:
         tuple(losses),
         OptimiserSpec(optimiser, draw(st.floats(0, 1e3)), draw(_options(optimiser, OPTIMISERS))),
         ScheduleSpec(schedule, draw(_options(schedule, SCHEDULES))),
-        **{field.name: draw(_values(field)) for field in declared_fields(Recipe)},
+        **{field.name: draw(_values(field)) for field in declared_fields(Recipe) if field.name not in _TOGETHER[0]},
+        **draw(st.sampled_from(_TOGETHER)),
     )
+
+
+_TOGETHER: list[dict[str, str]] = [
+    {"engine": "auto", "switch_engine": "", "precision": "bfloat16"},
+    {"engine": "eager", "switch_engine": "", "precision": "float16"},
+    {"engine": "auto", "switch_engine": "compiled@500", "precision": "as-drawn"},
+    {"engine": "explicit", "switch_engine": "eager@1", "precision": "as-drawn"},
+    {"engine": "plain", "switch_engine": "", "precision": "as-drawn"},
+]
+"""Fields that are possible together, or not."""
 
 
 CHECKER = jsonschema.Draft202012Validator(recipe_schema())

@@ -238,7 +238,7 @@ def test_resuming_where_it_cannot_be_compiled_is_told(tmp_path: Path, monkeypatc
     assert told["fingerprint"]["environment"]["engine"] == "explicit"
     from inkcap.training.engines.settling import stored_choice
 
-    monkeypatch.setattr("inkcap.training.engines.settling.has_compiler", lambda: False)
+    monkeypatch.setattr("inkcap.training.engines.switching.has_compiler", lambda: False)
     kept = {**told["fingerprint"]["environment"], "engine": "compiled"}
     assert stored_choice(kept, 1, torch.device("cpu")).engine == "explicit"
 

@@ -100,6 +100,13 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
         mlp((2, 6, 2), "small"),
         {"engine": "plain", "schedule": ScheduleSpec("cosine"), "optimiser": OptimiserSpec("momentum", 0.05)},
     ),
+    # Of nine steps in three epochs: in the middle of one, at its end, and where a run is gone on from.
+    "eager, then explicit": (_drawn(), {"switch_engine": "explicit@5"}),
+    "explicit, then eager": (_drawn(), {"engine": "explicit", "switch_engine": "eager@3"}),
+    "eager, then compiled": (_drawn(hidden="stochastic-binary"), {"switch_engine": "compiled@5"}),
+    "compiled, then eager": (_drawn(), {"engine": "compiled", "switch_engine": "eager@4"}),
+    "narrow by bfloat16": (_drawn(), {"precision": "bfloat16"}),
+    "narrow by float16": (_drawn(), {"precision": "float16", "clip": 0.5}),
     "float16": (_drawn("float16", wear=False), {}),
     "float16, momentum": (_drawn("float16", wear=False), {"optimiser": OptimiserSpec("momentum", 0.05)}),
     "float64": (_drawn("float64"), {}),
@@ -199,6 +206,11 @@ FORGOTTEN: dict[str, tuple[str, Forget | None, Twist | None]] = {
     "the plateau's count": (
         "plateau, warm-up",
         lambda s: s.changed(schedule={**s.snapshot.progress["schedule"], "last_epoch": 0}),
+        None,
+    ),
+    "the scale of the loss": (
+        "narrow by float16",
+        lambda s: s.changed(scaler={**s.snapshot.progress["scaler"], "_growth_tracker": 0}),
         None,
     ),
     "what was played": ("played", lambda s: s.changed("played/"), None),

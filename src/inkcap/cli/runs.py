@@ -78,6 +78,8 @@ def train(
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
     engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
+    switch_engine: Annotated[str | None, typer.Option(metavar="ENGINE@STEP", help=HELP["switch_engine"])] = None,
+    precision: Annotated[str | None, typer.Option(help=HELP["precision"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
@@ -103,8 +105,7 @@ def train(
     prepare_environment()
     from inkcap.training import Watching
 
-    watching = Watching(tensorboard, mlflow)
-    result = _train(drawing, chosen, workspace, until, sweep, watching, quiet=quiet or as_json)
+    result = _train(drawing, chosen, workspace, until, sweep, Watching(tensorboard, mlflow), quiet=quiet or as_json)
     show_result(result, workspace, as_json)
 
 

@@ -84,7 +84,8 @@ def region_align(
     """Give the mean of samples in each bin of every box, each sample between its neighbours."""
     places, shares = aligned_places(maps, boxes[:, 0], bins, strides, usual, samples, aligned)
     table = torch.cat([m.permute(0, 2, 3, 1).flatten(0, 2) for m in maps])
-    made = F.embedding_bag(places, table, per_sample_weights=shares, mode="sum")
+    # Maps may have been computed in fewer bits than the boxes.
+    made = F.embedding_bag(places, table, per_sample_weights=shares.to(table.dtype), mode="sum")
     return made.reshape(boxes.shape[0], boxes.shape[2], *bins, -1).permute(0, 4, 1, 2, 3)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from inkcap.recipes.engines import AS_DRAWN, ENGINES, PRECISIONS, check_engines
 from inkcap.recipes.errors import RecipeError
 from inkcap.recipes.fields import Scalar, check_options, declared_fields, entry, show
 from inkcap.recipes.kinds import LOSSES, OPTIMISERS, SCHEDULES, kind_of
@@ -19,7 +20,6 @@ _USUAL_LOSSES = {
     "instances": "masks",
 }
 NORMALISATIONS = ("auto", "none", "unit", "standard")
-ENGINES = ("auto", "eager", "explicit", "compiled", "plain")
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -136,6 +136,12 @@ class Recipe:
         most=64,
     )
     engine: str = entry("auto", "choice", "what computes the steps; auto = what is fastest here", choices=ENGINES)
+    switch_engine: str = entry(
+        "", "text", "engine that goes on after so many steps of the run, as ENGINE@STEP; empty = the same to the end"
+    )
+    precision: str = entry(
+        AS_DRAWN, "choice", "numbers that the forward pass computes in; weights stay as drawn", choices=PRECISIONS
+    )
     pretrain: int = entry(
         0,
         "whole",
@@ -154,6 +160,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         _check_declared(self, "recipe")
+        check_engines(self.engine, self.switch_engine, self.precision)
         parts: tuple[tuple[str, type], ...] = (
             ("data", DataSpec),
             ("optimiser", OptimiserSpec),

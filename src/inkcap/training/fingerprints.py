@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from inkcap.drawing import to_text
 from inkcap.recipes import recipe_to_json
+from inkcap.recipes.engines import AS_DRAWN
 from inkcap.recipes.strict import dump
 from inkcap.training.jobs import Plan
 
@@ -14,13 +15,19 @@ _NO_MATTER = ("platform", "safetensors")
 _OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of waiting threads, and of their number, which a run pins itself."""
 
-_AROUND_THE_STEPS = ("epochs", "checkpoint", "threads", "workers", "engine", "init_memory", "init_renamed")
+_AROUND_THE_STEPS = (
+    *("epochs", "checkpoint", "threads", "workers", "engine", "switch_engine"),
+    *("init_memory", "init_renamed"),
+)
 """What a recipe says of the first weights, of how many steps there are and who computes them, not of a step."""
+_SINCE = {"precision": AS_DRAWN}
+"""What recipes have come to say, with what was so before: runs that began without a word on it go on."""
 
 
 def fingerprint(plan: Plan, environment: Mapping[str, object]) -> dict[str, Any]:
     """Give what the bits of a run depend on, as plain values."""
-    recipe = {name: value for name, value in recipe_to_json(plan.recipe).items() if name not in _AROUND_THE_STEPS}
+    left_out = {*_AROUND_THE_STEPS, *(name for name, before in _SINCE.items() if getattr(plan.recipe, name) == before)}
+    recipe = {name: value for name, value in recipe_to_json(plan.recipe).items() if name not in left_out}
     return {
         "environment": dict(environment),
         "drawing": _digest(to_text(plan.drawing)),

@@ -18,6 +18,7 @@ from inkcap.training.borrowing import Memory, borrow, learning_names
 from inkcap.training.data import epoch_order
 from inkcap.training.data.download import Progress
 from inkcap.training.engines.choice import Choice
+from inkcap.training.engines.narrow import check_precision, make_scaler
 from inkcap.training.environment import choose_device
 from inkcap.training.events import Listener
 from inkcap.training.facts import NetworkFacts, facts_of
@@ -114,6 +115,7 @@ def plan_job(drawing: Drawing, recipe: Recipe, workspace: Path, progress: Progre
     monitor = _monitor(material)
     stack = _stack(network, recipe)
     device = choose_device(recipe.device, facts)
+    check_precision(recipe, network, device)
     return Plan(drawing, report, network, facts, material, monitor, least, device, stack, workspace)
 
 
@@ -239,6 +241,7 @@ def make_course(job: Job) -> Course:
         stop=job.stop,
         settle=lambda: put_back(job.module, job.frozen_buffers),
         explain=explainer(plan.network, job.module, facts, material),
+        scaler=make_scaler(recipe, device),
     )
     _let_play(course, job)
     return course

@@ -88,7 +88,7 @@ def _run_epoch(session: Session) -> None:
         return
     course, schedule, pulse = session.course, session.schedule, session.pulse
     outcome, saver, epoch, stop = session.outcome, course.saver, session.epoch, course.stop
-    take_step = session.take_step
+    take_step, turn = session.take_step, course.turn
     # Elsewhere than on the processor each look at a number would make the device wait: there losses wait for a look.
     here = course.training.device.type == "cpu"
     pending, stride, step = pulse.pending, pulse.stride, outcome.steps
@@ -100,6 +100,8 @@ def _run_epoch(session: Session) -> None:
         schedule.before_step(step)
         if watch is not None and step + 1 == last:
             watch.before_last_step()
+        if turn is not None and step == turn.after:
+            take_step = session.turned(turn)
         loss = take_step(inputs, targets)
         if here and not math.isfinite(loss.item()):
             outcome.steps, session.batches = step, step - before

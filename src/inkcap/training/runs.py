@@ -6,6 +6,7 @@ from pathlib import Path
 from inkcap.drawing import Drawing
 from inkcap.recipes import DataSpec, Recipe, RunFolder
 from inkcap.training.data.download import Progress
+from inkcap.training.engines.switching import check_switch
 from inkcap.training.environment import steady
 from inkcap.training.events import Listener
 from inkcap.training.jobs import make_course, make_job, plan_job
@@ -46,6 +47,7 @@ def train(
         with telling_of_shortage(drawing.name, plan.report, plan.recipe):
             job = replace(make_job(plan, threads, listener, request), watching=watchers)
             course = make_course(job)
+            check_switch(plan.network, course)
             check_reach(plan.network, job.module, course.loss, course.training)
         with listening_for_signals(request):
             return run_job(job, course, RunFolder.create(folder, drawing.name, plan.material.dataset.name, sweep))

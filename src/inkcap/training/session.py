@@ -83,6 +83,15 @@ class Saver:
         """Save whatever came of it: the training ends here, or is stopped."""
 
 
+@dataclass(frozen=True)
+class Turn:
+    """Another way to take steps, from a step of the run on."""
+
+    after: int
+    """So many steps come before it."""
+    stepping: Callable[["Course", torch.optim.Optimizer], TakeStep]
+
+
 @dataclass
 class Course:
     """Everything that the loop works with."""
@@ -104,6 +113,10 @@ class Course:
     """Makes what takes the steps, for an optimiser."""
     calling: Callable[["Course", torch.optim.Optimizer], "ManySteps"] | None = None
     """Makes what takes many steps in one call, where the network is small enough."""
+    turn: Turn | None = None
+    """Where another engine goes on with the run."""
+    scaler: torch.amp.GradScaler | None = None
+    """Scales the loss, where small gradients would be 0 otherwise."""
     saver: Saver = field(default_factory=Saver)
     explain: Explain | None = None
     watch: StepWatch | None = None
@@ -182,6 +195,7 @@ class Session:
         self.batches = 0
         self.played: Batches | None = None
         self._take_step: TakeStep | None = None
+        self._turned = False
         self._many: ManySteps | None = None
 
     @property
@@ -194,8 +208,17 @@ class Session:
     @property
     def take_step(self) -> TakeStep:
         """What takes the steps; made when the first one is taken, on the weights and the memory as they are then."""
+        turn = self.course.turn
+        if turn is not None and self.outcome.steps >= turn.after:
+            return self.turned(turn)
         if self._take_step is None:
             self._take_step = self.course.stepping(self.course, self.optimiser)
+        return self._take_step
+
+    def turned(self, turn: Turn) -> TakeStep:
+        """Give what takes the steps from a turn on, on the weights and the memory as they are at it."""
+        if self._take_step is None or not self._turned:
+            self._take_step, self._turned = turn.stepping(self.course, self.optimiser), True
         return self._take_step
 
     def samples(self) -> Batches:

@@ -57,7 +57,7 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
     tensors[RANDOM] = torch.get_rng_state()
     if course.training.device.type == "cuda":
         tensors[RANDOM_CUDA] = torch.cuda.get_rng_state(course.training.device)
-    progress = {
+    progress: dict[str, Any] = {
         "step": outcome.steps,
         "epoch": session.epoch,
         "batches": session.batches,
@@ -73,6 +73,8 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
         "placed": placed,
         "schedule": {name: tag(value) for name, value in session.schedule.state().items()},
     }
+    if course.scaler is not None:
+        progress["scaler"] = course.scaler.state_dict()
     return Snapshot(tensors, dict(sorted(best.items())), progress)
 
 
@@ -83,6 +85,8 @@ def restore(session: Session, snapshot: Snapshot, place: str) -> None:
     _restore_module(course.module, tensors, place)
     _restore_optimiser(session, tensors, progress, place)
     session.schedule.restore({name: untag(value) for name, value in progress["schedule"].items()})
+    if course.scaler is not None:
+        course.scaler.load_state_dict(dict(progress["scaler"]))
     session.epoch, session.batches = int(progress["epoch"]), int(progress["batches"])
     session.played = _played(course.training, tensors)
     pulse.sum, pulse.count = untag(progress["sum"]), int(progress["count"])

@@ -149,7 +149,7 @@ class Trial:
         parameters = [own[names[id(p)]] for p in course.parameters]
         optimiser = make_optimiser(course.recipe.optimiser, parameters)
         trial = replace(course, module=module, parameters=parameters)
-        self.choice, self._batch = choice, batch
+        self.choice, self._batch, self._device = choice, batch, course.training.device
         self._take = make_stepper(choice, case.network, case.facts, trial, optimiser)
         self.seconds: list[float] = []
         self._calls = 1
@@ -164,8 +164,10 @@ class Trial:
         """Take the first steps, which compile, and find how many fit into a slot."""
         torch.set_num_threads(self.choice.threads)
         self._take(*self._batch)
+        self._wait()
         begun = time.perf_counter()
         self._take(*self._batch)
+        self._wait()
         self._calls = max(1, round(_SLOT / max(time.perf_counter() - begun, 1e-6)))
 
     def slot(self) -> None:
@@ -173,9 +175,16 @@ class Trial:
         torch.set_num_threads(self.choice.threads)
         begun = time.perf_counter()
         for _ in range(self._calls):
-            loss = self._take(*self._batch)
-        loss.item()  # pyright: ignore[reportPossiblyUnboundVariable]
+            self._take(*self._batch)
+        self._wait()
         self.seconds.append((time.perf_counter() - begun) / self._calls)
+
+    def _wait(self) -> None:
+        """Wait for the device: elsewhere than on the processor a call returns before its work is done."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        elif self._device.type == "mps":
+            torch.mps.synchronize()
 
     @property
     def median(self) -> float:

@@ -24,6 +24,10 @@ NO_COMPILER = (
 )
 
 
+NO_TRITON = "There is no Triton here for this device, which the compiled engine needs on a GPU; install triton."
+COMPILING = "compiling the step, which takes a minute the first time"
+
+
 class CompileFailure(InkcapError):
     """A step that cannot be compiled here; the message says why."""
 
@@ -42,11 +46,31 @@ def keep_compiled() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(platformdirs.user_cache_dir("inkcap")) / "compiled"))
 
 
+def inductor_settings(device: str) -> dict[str, Any]:
+    """Give the settings of inductor for a kind of device."""
+    # Random numbers come from torch's own generator, so that a checkpoint holds where they stand.
+    settings: dict[str, Any] = {"fallback_random": True}
+    if device == "cuda":
+        # How a sum is split must not be found by a clock: a run that goes on would add in another order. And steps
+        # are recorded by us, whole: inductor would record none of those that change what they are given.
+        settings |= {"deterministic": True, "triton.cudagraphs": False}
+    return settings
+
+
+def _check_tools(device: str) -> None:
+    if device == "cpu" and not has_compiler():
+        raise CompileFailure(NO_COMPILER)
+    if device == "cuda":
+        from torch.utils._triton import has_triton
+
+        if not has_triton():
+            raise CompileFailure(NO_TRITON)
+
+
 def compile_step(step: Callable[..., Tensor], values: Sequence[Tensor]) -> Compiled:
     """Trace a step on tensors of these forms and compile it; the function that is given back takes such tensors."""
     device = values[0].device
-    if device.type == "cpu" and not has_compiler():
-        raise CompileFailure(NO_COMPILER)
+    _check_tools(device.type)
     keep_compiled()
     from torch._guards import TracingContext, tracing
     from torch._inductor import compile as compile_graph  # pyright: ignore[reportUnknownVariableType]
@@ -56,14 +80,12 @@ def compile_step(step: Callable[..., Tensor], values: Sequence[Tensor]) -> Compi
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     settings: Any = inductor
-    # Random numbers come from torch's own generator, so that a checkpoint holds where they stand.
-    chosen: dict[str, Any] = {"fallback_random": True}
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
-            stack.enter_context(settings.patch(chosen))
+            stack.enter_context(settings.patch(inductor_settings(device.type)))
             trace: Any = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)
             graph: Any = trace(*values)
             if device.type == "cpu":

@@ -160,6 +160,16 @@ def counted(spec: OptimiserSpec, shared: Memory) -> Memory:
     return made
 
 
+def part(optimiser: torch.optim.Optimizer) -> None:
+    """Give every weight its own copy of what is shared: optimisers of torch count the steps of each for itself."""
+    seen: set[int] = set()
+    for held in optimiser.state.values():
+        for name, value in held.items():
+            if isinstance(value, Tensor):
+                held[name] = value.clone() if id(value) in seen else value
+                seen.add(id(value))
+
+
 def remember(spec: OptimiserSpec, optimiser: torch.optim.Optimizer) -> tuple[Memory, list[Memory]]:
     """Give what an optimiser remembers, made where it remembers nothing yet: what is shared, and each weight's own.
 
