@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,8 @@ from inkcap.training.session import Course
 
 Step = Callable[[], Any]
 DESCENT = OptimiserSpec("momentum", RATE, {"momentum": MOMENTUM})
+RUN_SECONDS = 600.0
+"""How long the run promises to be for which ``auto`` chooses."""
 STEPS_A_CALL = 50
 """How many steps the loop takes in one call at most."""
 
@@ -43,7 +46,7 @@ def training_steps(
 ) -> Workload:
     """Give steps exactly as Inkcap's training loop takes it, on this batch, by this engine.
 
-    ``auto`` chooses as it does before a long run; its memory is kept from step to step, as in a run.
+    ``auto`` chooses as it does before a run of ten minutes; its memory is kept from step to step, as in a run.
     """
     report = check(drawing)
     network = report.network
@@ -59,7 +62,7 @@ def training_steps(
         training=Batches(inputs, targets, len(x), x.device),
         validation=None,
         order=lambda epoch: torch.arange(len(x)),
-        recipe=replace(recipe, engine=engine, epochs=1_000_000, batch=len(x)),
+        recipe=replace(recipe, engine=engine, batch=len(x)),
         monitor="loss",
         keeper=SilentKeeper(),
         listener=Listener(),
@@ -71,7 +74,10 @@ def training_steps(
     torch.set_deterministic_debug_mode("error")
     memory: Any = torch.utils.deterministic
     memory.fill_uninitialized_memory = False
-    chosen = choose(TrainingCase(network, facts, report, course, torch.get_num_threads()))
+    case = TrainingCase(network, facts, report, course, torch.get_num_threads())
+    epochs = math.ceil(RUN_SECONDS * course.recipe.epochs / case.work)
+    course.recipe = replace(course.recipe, epochs=epochs)
+    chosen = choose(case)
     choice = chosen.choice
     torch.set_num_threads(choice.threads)
     lay_out(module, choice.layout)

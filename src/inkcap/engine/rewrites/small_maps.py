@@ -23,7 +23,7 @@ from inkcap.engine.rules import Call, Page, Parts, Rule, Written
 from inkcap.operations import Step
 
 FEW_POSITIONS = 4
-"""Up to so many positions a kernel of one tap is taken for a matrix; measured: from there on convolutions are faster."""
+"""Up to so many positions a kernel of one tap is taken for a matrix; beyond, convolutions were found to be faster."""
 
 Span = tuple[int, tuple[slice, ...], tuple[slice, ...]]
 """An output position by its number, the inputs that it sees, and the taps through which it sees them."""
@@ -76,10 +76,7 @@ def small_convolved(
         matrix[(number, slice(None), *here)] = taps[(slice(None), *through)]
     matrix = matrix.reshape(len(matrix) * kernels, -1)
     rows = _rows(x)
-    if bias is None:
-        flat = rows.mm(matrix.t())
-    else:
-        flat = torch.addmm(bias.repeat(math.prod(made)), rows, matrix.t())
+    flat = functional.linear(rows, matrix, None if bias is None else bias.repeat(math.prod(made)))
     return flat.reshape(len(x), *made, kernels).movedim(-1, 1), matrix
 
 

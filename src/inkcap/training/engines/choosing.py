@@ -20,7 +20,7 @@ from inkcap.engine import named_weights
 from inkcap.engine.rewrites import TRACEABLE, USUAL
 from inkcap.network import Network, Report
 from inkcap.training.engines.choice import AS_DRAWN, CHANNELS_LAST, Choice
-from inkcap.training.engines.compiling import NO_COMPILER, Compiled, CompileFailure, has_compiler
+from inkcap.training.engines.compiling import COMPILING, NO_COMPILER, Compiled, CompileFailure, has_compiler
 from inkcap.training.engines.many import FEW_CONNECTIONS, neurons_of
 from inkcap.training.engines.remembered import keep_choice, key_of, recall_choice
 from inkcap.training.engines.steppers import CompiledStepper, lay_out, make_stepper, whole_batch
@@ -32,8 +32,10 @@ WORTH_KERNELS = 10.0
 """Seconds of work from which on loading the kernels of plain neurons pays."""
 WORTH_MEASURING = 30.0
 """Seconds of work from which on a few of them go into finding the fastest way."""
-WORTH_COMPILING = 240.0
-"""Seconds of work from which on a minute of compiling pays."""
+COMPILING_SECONDS = 2.5
+"""What compiling takes for every capsule and connection, by a usual processor."""
+WORTH_COMPILING = 10.0
+"""How many times as long as compiling a run must be before compiling is tried: it may gain a tenth, or nothing."""
 _LEAD = 1.03
 """Only what is clearly faster than eager is taken instead of it."""
 _ROUNDS = 5
@@ -66,10 +68,18 @@ class Case:
     @property
     def work(self) -> float:
         """The seconds that eager steps might take in all, by a usual processor: for deciding, not for telling."""
-        course, report = self.course, self.report
-        capsules = len(report.capsules) + len(report.connections)
-        step = 40e-6 * capsules + 6 * report.multiply_adds * whole_batch(course) / 4e10
+        course = self.course
+        step = 40e-6 * self._size + 6 * self.report.multiply_adds * whole_batch(course) / 4e10
         return step * course.training.steps * course.recipe.epochs
+
+    @property
+    def _size(self) -> int:
+        return len(self.report.capsules) + len(self.report.connections)
+
+    @property
+    def worth_compiling(self) -> bool:
+        """Tell whether the run is long enough for its step to be compiled."""
+        return self.work >= WORTH_COMPILING * COMPILING_SECONDS * self._size
 
 
 def choose(case: Case) -> Chosen:
@@ -92,7 +102,7 @@ def choose(case: Case) -> Chosen:
     if case.work < WORTH_MEASURING:
         return Chosen(eager)
     key = key_of(
-        case.network, case.facts, case.course, [case.threads, case.threads_given, case.work >= WORTH_COMPILING]
+        case.network, case.facts, case.course, [case.threads, case.threads_given, case.worth_compiling]
     )
     known = recall_choice(key)
     if known is not None:
@@ -117,7 +127,7 @@ def _compiled_as_told(case: Case) -> Chosen:
         return Chosen(Choice("eager", AS_DRAWN, case.threads), notes=(_UNFIT,))
     if case.course.training.device.type == "cpu" and not has_compiler():
         return Chosen(explicit, notes=(NO_COMPILER,))
-    case.tell("compiling the step, which takes a minute the first time")
+    case.tell(COMPILING)
     batch = _first_batch(case.course)
     try:
         layouts = (AS_DRAWN, CHANNELS_LAST) if _has_pictures(case.course) else (AS_DRAWN,)
@@ -221,8 +231,8 @@ def _fastest(case: Case) -> Chosen:
             if case.threads > 1 and not case.threads_given:
                 alone = [*_warmed(case, [replace(best.choice, threads=1)], batch)]
                 best = _best([best, *alone])
-            if case.work >= WORTH_COMPILING:
-                case.tell("compiling the step, which takes a minute the first time")
+            if case.worth_compiling:
+                case.tell(COMPILING)
                 compiled = replace(best.choice, engine="compiled", rewrites=TRACEABLE)
                 candidates = [*_warmed(case, [compiled], batch)]
                 if not candidates and not has_compiler():
