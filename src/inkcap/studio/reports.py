@@ -97,7 +97,7 @@ class Telling:
         changed: Items = {}
         gone: dict[str, list[str]] = {}
         for kind in KINDS:
-            ids = self._step[2].get(kind, {*old[kind], *new[kind]})
+            ids = self._step[2][kind] if kind in self._step[2] else {*old[kind], *new[kind]}
             there = {id: new[kind][id] for id in ids if id in new[kind]}
             changed[kind] = {id: told for id, told in there.items() if _differ(old[kind].get(id), told)}
             gone[kind] = [id for id in ids if id in old[kind] and id not in new[kind]]
