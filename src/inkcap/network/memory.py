@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from inkcap.drawing import Capsule, Connection, Drawing, Mark, Put, Touched, Trail, touched_between
 from inkcap.network.checks import check_capsule, check_connection
@@ -16,6 +17,7 @@ from inkcap.network.directions import with_directions
 from inkcap.network.dtypes import carry_dtypes
 from inkcap.network.levels import KEEPING, with_levels
 from inkcap.network.likeness import checked_alike
+from inkcap.network.in_order import InOrder
 from inkcap.network.making import checked_capsule, checked_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection
 from inkcap.network.settling import Settling
@@ -33,8 +35,8 @@ class Found:
     """All that a check finds of capsules and connections, in order."""
 
     graph: Graph
-    capsules: Mapping[str, CheckedCapsule]
-    connections: Mapping[str, CheckedConnection]
+    capsules: InOrder[CheckedCapsule]
+    connections: InOrder[CheckedConnection]
     diagnostics: tuple[Diagnostic, ...]
     totals: Totals
     mark: Mark
@@ -179,14 +181,15 @@ class Memory:
 
     def _gathered(self, drawing: Drawing, change: Change, stale: set[str]) -> Found:
         wiring, checked, last = self._wiring, self._checked, self._found
-        if change.reordered or last is None:
-            capsules = {id: checked[id][1] for id in wiring.order}
-            connections = {c.id: c for id in wiring.order for c in checked[id][0]}
+        if change.whole or last is None:
+            capsules = InOrder({id: checked[id][1] for id in wiring.order})
+            connections = InOrder({c.id: c for id in wiring.order for c in checked[id][0]})
         else:
-            capsules, connections = dict(last.capsules), dict(last.connections)
-            for id in stale:
-                capsules[id] = checked[id][1]
-                connections.update([(c.id, c) for c in checked[id][0]])
+            vertices = {id: checked[id][1] for id in stale}
+            lines = {c.id: c for id in stale for c in checked[id][0]}
+            capsules = last.capsules.after(vertices, change.gone, wiring.order if change.reordered else None)
+            entering = partial(_entering, capsules) if change.reordered else None
+            connections = last.connections.after(lines, change.gone_connections, entering)
         troubled = sorted(self._troubled, key=wiring.positions.__getitem__)
         diagnostics = [d for id in troubled for d in self._troubled[id]]
         if self._ties(change):
@@ -205,3 +208,7 @@ class Memory:
         for id in wiring.connections if change.whole else change.connections:
             (self._tied.add if wiring.connections[id].tie else self._tied.discard)(("connection", id))
         return bool(self._tied)
+
+
+def _entering(capsules: InOrder[CheckedCapsule]) -> Iterable[str]:
+    return [id for capsule in capsules.values() for id in capsule.incoming]
