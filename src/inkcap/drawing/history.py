@@ -224,11 +224,17 @@ class Document:
         capsules: Mapping[str, Capsule],
         connections: Mapping[str, Connection],
         uses: Mapping[str, Use] | None = None,
+        mark: Mark | None = None,
     ) -> None:
-        """Let a copy of a drawing have these vertices and connections instead; it has no history."""
-        self._records |= {"capsule": dict(capsules), "connection": dict(connections), "use": dict(uses or {})}
+        """Let a copy of a drawing have these vertices and connections instead; it has no history.
+
+        With a ``mark`` it is known how far they have come on a trail of their own.
+        """
+        # They stay whoever's they are: the first edit makes a copy.
+        self._records |= {"capsule": capsules, "connection": connections, "use": uses or {}}  # pyright: ignore[reportAttributeAccessIssue]
+        self._shared |= {"capsule", "connection", "use"}
         if not uses:
             self._records["group"] = {}
-        self._mark = Mark(Trail(), 0)
+        self._mark = mark or Mark(Trail(), 0)
         self._undo.clear()
         self._redo.clear()

@@ -9,15 +9,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from inkcap.drawing import Capsule, Connection, Drawing, Mark, Put, Touched, Trail, touched_between
+from inkcap.drawing import (
+    Capsule,
+    Connection,
+    Drawing,
+    Flattened,
+    Flattener,
+    Mark,
+    Put,
+    Touched,
+    Trail,
+    touched_between,
+)
 from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.differing import Watch
 from inkcap.network.directions import with_directions
 from inkcap.network.dtypes import carry_dtypes
+from inkcap.network.in_order import InOrder
 from inkcap.network.levels import KEEPING, with_levels
 from inkcap.network.likeness import checked_alike
-from inkcap.network.in_order import InOrder
 from inkcap.network.making import checked_capsule, checked_connection
 from inkcap.network.network import CheckedCapsule, CheckedConnection
 from inkcap.network.settling import Settling
@@ -51,6 +62,7 @@ class Memory:
         self._lines = Watch[Connection](lambda connection: connection.attributes.get("arrow") is False)
         self._keeping = Watch[Capsule](lambda capsule: capsule.symbol in KEEPING)
         self._drawn: Mark | None = None
+        self._flattener = Flattener()
         self._begin(Drawing())
 
     def _begin(self, drawing: Drawing) -> None:
@@ -78,6 +90,16 @@ class Memory:
     def checked_again(self) -> int:
         """How many capsules were checked in the last check with what enters them."""
         return self._stale
+
+    @property
+    def opened_again(self) -> int:
+        """How many capsules and connections of groups were made in the last check; all others were known."""
+        return self._flattener.made
+
+    def flatten(self, drawing: Drawing) -> Flattened:
+        """Give the drawing with its groups opened."""
+        with collector_paused():
+            return self._flattener.flatten(drawing)
 
     def prepare(self, drawing: Drawing) -> tuple[Drawing, list[Diagnostic]]:
         """Give every line its direction and every level its place; tell which lines need an arrow."""
