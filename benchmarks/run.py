@@ -14,6 +14,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import checks
 import studio_answers
 import studio_frames
 import studio_runs
@@ -58,6 +59,8 @@ def main() -> None:
     show(comparisons)
     seconds = time_check()
     print(f"\ninkcap check on LeNet, start-up included: {seconds:.2f} s (aim: under 0.5 s)")
+    print()
+    checks.main()
     print()
     studio_answers.main()
     print()

@@ -44,6 +44,7 @@ NOT_RUN = {
         "$ python benchmarks/rewrites.py",
         "$ python benchmarks/inference.py",
         "$ python benchmarks/signals.py",
+        "$ python benchmarks/checks.py",
     ],
     "docs/guides/speed.md": ["$ inkcap bench lenet --with inkcap --quick"],
     "docs/tutorial.md": ["$ inkcap train lenet.inkcap.json --data mnist"],

@@ -7,7 +7,7 @@ from inkcap.drawing.difference import difference
 from inkcap.drawing.document import Drawing
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.files import SUFFIX, from_bytes, from_text, load_drawing, save_drawing, to_text
-from inkcap.drawing.flattening import Flattened, flatten, output_ends
+from inkcap.drawing.flattening import Flattened, Flattener, flatten, output_ends
 from inkcap.drawing.grouping import dissolve, dissolve_all, extract_group, inside, make_group, take_groups
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.plain import FIXED, Plain
@@ -43,6 +43,7 @@ __all__ = [
     "DrawingError",
     "Edit",
     "Flattened",
+    "Flattener",
     "Group",
     "Layout",
     "Mark",

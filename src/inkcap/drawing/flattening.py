@@ -7,20 +7,20 @@ stands for the capsule outside and vanishes: groups cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from inkcap.drawing.arguments import Value, evaluate, is_expression
 from inkcap.drawing.document import Drawing
+from inkcap.drawing.doors import Doors
 from inkcap.drawing.edits import Edit, Remove
-from inkcap.drawing.group_sizes import GroupProblem, refusals
-from inkcap.drawing.groups import COPY, Group, Use, chained_ports
-from inkcap.drawing.records import Capsule, Connection, Worn
-from inkcap.symbols import MAIN_PORT, Attribute, capsule_symbol, connection_symbol, part_symbol, suggest
+from inkcap.drawing.group_sizes import Counts, GroupProblem, refusals
+from inkcap.drawing.groups import Group
+from inkcap.drawing.pieces import Making, Piece, Scope, problems_in
+from inkcap.drawing.records import Capsule, Connection
+from inkcap.drawing.trail import Mark, Touched, Trail, touched_between
 
-T = TypeVar("T")
+T = TypeVar("T", Capsule, Connection)
 
 
 @dataclass(frozen=True)
@@ -31,32 +31,24 @@ class Flattened:
     origins: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """By the path of a capsule or connection: its group and its id in there."""
     problems: tuple[GroupProblem, ...] = ()
+    ends: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By use the capsule that its first output is."""
 
 
 def flatten(drawing: Drawing) -> Flattened:
     """Give a drawing without groups; what is too large or calls itself is refused before it is made."""
-    if not drawing.uses and not drawing.groups:
-        return Flattened(drawing)
-    problems = tuple(refusals(drawing))
-    if problems:
-        return Flattened(_without_uses(drawing), problems=problems)
-    return _Flattening(drawing).run()
+    return Flattener().flatten(drawing)
 
 
 def open_use(drawing: Drawing, id: str) -> Flattened:
     """Give the drawing with one use opened by one level: groups that are used inside of it stay closed."""
     problems = tuple(refusals(drawing))
-    return Flattened(drawing, problems=problems) if problems else _Flattening(drawing, only=id).run()
+    return Flattened(drawing, problems=problems) if problems else Flattener(only=id).flatten(drawing)
 
 
-def output_ends(drawing: Drawing) -> dict[str, str]:
+def output_ends(drawing: Drawing) -> Mapping[str, str]:
     """Give the flattened capsule that each use's first output is, by the use."""
-    if any(refusals(drawing)):
-        return {}
-    making = _Flattening(drawing)
-    making.capsules.update(drawing.capsules)
-    made = {use.id: making.make(use) for use in drawing.uses.values()}
-    return {id: next(iter(ports.outputs.values()))[0] for id, ports in made.items() if ports.outputs}
+    return flatten(drawing).ends
 
 
 def _without_uses(drawing: Drawing) -> Drawing:
@@ -67,261 +59,279 @@ def _without_uses(drawing: Drawing) -> Drawing:
     return bare
 
 
-@dataclass(frozen=True)
-class _Scope:
-    """Where records are made: the path before their ids, the arguments' values, and what ties them."""
+@dataclass
+class _Flat:
+    """Capsules and connections of a drawing with its groups opened."""
 
-    path: str = ""
-    group: str = ""
-    values: Mapping[str, Value] = field(default_factory=dict[str, Value])
-    tied: str | None = None
-    """The name under which everything in here is shared; None where every copy has its own."""
-
-    def name(self, id: str) -> str:
-        return f"{self.path}{id}"
-
-    def tie(self, id: str, own: str) -> str:
-        if self.tied is not None:
-            return f"{self.tied}{own or id}"
-        return f"{self.path}{own}" if own else ""
-
-
-End = tuple[str, str]
-"""A vertex and which of its ports."""
+    capsules: dict[str, Capsule] = field(default_factory=dict[str, Capsule])
+    connections: dict[str, Connection] = field(default_factory=dict[str, Connection])
 
 
 @dataclass
-class _Ports:
-    """Which ends stand for the ports of a use; an input that every copy gets has several."""
+class _Change:
+    """What is to be looked at after an edit: ids of what may be different, and pieces in place of others."""
 
-    inputs: dict[str, tuple[End, ...]]
-    outputs: dict[str, End]
+    capsules: set[str]
+    connections: set[str]
+    uses: set[str]
+    groups: set[str]
+    reordered: bool
+    """Whether there may be other ids than before, or the same in another order."""
+    old: list[Piece] = field(default_factory=list[Piece])
+    new: list[Piece] = field(default_factory=list[Piece])
 
-
-class _Unfit(Exception):
-    """A record of a group that cannot be made with these arguments."""
-
-
-class _Flattening:
-    def __init__(self, drawing: Drawing, only: str | None = None) -> None:
-        self.drawing, self.only = drawing, only
-        self.capsules: dict[str, Capsule] = {}
-        self.uses: dict[str, Use] = {}
-        self.connections: dict[str, Connection] = {}
-        self.origins: dict[str, tuple[str, str]] = {}
-        self.doors: set[str] = set()
-        self.problems: list[GroupProblem] = []
-        self.ties: dict[str, Use] = {}
-
-    def run(self) -> Flattened:
-        drawing = self.drawing
-        scope = _Scope()
-        self.capsules.update(drawing.capsules)
-        ports = {use.id: self.make(use) for use in drawing.uses.values()}
-        for connection in drawing.connections.values():
-            self._connect(connection, scope, ports)
-        self._open_doors()
-        flat = drawing.copy()
-        flat.replace_graph(self.capsules, self.connections, self.uses)
-        return Flattened(flat, self.origins, tuple(self.problems))
-
-    def make(self, use: Use) -> _Ports:
-        """Make what a use of the drawing itself stands for."""
-        return self._use(use, _Scope())
-
-    def _use(self, use: Use, scope: _Scope) -> _Ports:
-        """Make all copies of a used group and join them in a row."""
-        group = self.drawing.groups[use.group]
-        place = scope.name(use.id)
-        if self.only not in (None, place):
-            return self._closed(use, group, scope)
-        first = self.ties.setdefault(scope.tie(use.id, use.tie), use) if use.tie else use
-        if first.group != use.group:
-            self._report(place, f"is tied as {use.tie!r} to {first.id}, which uses another group, {first.group}")
-        chain = chained_ports(group) if use.repeat > 1 else {}
-        if use.repeat > 1 and not chain:
-            self._report(
-                place,
-                f"repeats the group {group.id}, but no output leads on to the next copy: give one the name of an input "
-                f"(outputs {', '.join(group.outputs) or 'none'}; inputs {', '.join(group.inputs) or 'none'})",
-            )
-        copies = [self._copy(use, group, scope, number) for number in range(use.repeat)]
-        for number, (before, after) in enumerate(pairwise(copies)):
-            for output, entered in chain.items():
-                for front, port in after.inputs.get(entered, ()) if output in before.outputs else ():
-                    name = f"{place}.{number}-{number + 1}-{entered}"
-                    back, left = before.outputs[output]
-                    self.connections[name] = Connection(name, "transfer", back, front, port=port, output=left)
-        inputs = dict(copies[0].inputs)
-        for port in inputs.keys() - chain.values():
-            inputs[port] = tuple(front for copy in copies for front in copy.inputs[port])
-        return _Ports(inputs, copies[-1].outputs)
-
-    def _closed(self, use: Use, group: Group, scope: _Scope) -> _Ports:
-        """Leave a use as it is, with its arguments computed."""
-        name = scope.name(use.id)
-        values = self._arguments(use, group, scope)
-        given = {argument: values[argument] for argument in use.arguments if argument in values}
-        self.uses[name] = replace(use, id=name, arguments=given, tie=scope.tie(use.id, use.tie))
-        return _Ports({port: ((name, port),) for port in group.inputs}, {port: (name, port) for port in group.outputs})
-
-    def _copy(self, use: Use, group: Group, outside: _Scope, number: int) -> _Ports:
-        scope = self._scope(use, group, outside, number)
-        ports = {inner.id: self._use(inner, scope) for inner in group.uses}
-        for capsule in group.capsules:
-            name = scope.name(capsule.id)
-            try:
-                self.capsules[name] = self._capsule(capsule, name, scope)
-                self.origins[name] = (group.id, capsule.id)
-            except _Unfit as unfit:
-                self._report(name, str(unfit))
-                self.capsules[name] = Capsule(name, capsule.symbol, capsule.rank)
-        for connection in group.connections:
-            self._connect(connection, scope, ports)
-        made = _Ports({}, {})
-        for port, inner in group.inputs.items():
-            if inner not in ports:
-                made.inputs[port] = ((scope.name(inner), MAIN_PORT),)
-                self.doors.add(scope.name(inner))
-            elif found := _only(ports[inner].inputs, port):
-                made.inputs[port] = found
-        for port, inner in group.outputs.items():
-            if inner not in ports:
-                made.outputs[port] = (scope.name(inner), "")
-            elif left := _only(ports[inner].outputs, port):
-                made.outputs[port] = left
-        return made
-
-    def _scope(self, use: Use, group: Group, outside: _Scope, number: int) -> _Scope:
-        own = f"{use.id}." if use.repeat == 1 else f"{use.id}.{number}."
-        values = {**self._arguments(use, group, outside), COPY: number}
-        tied = f"{outside.tie('', use.tie)}." if use.tie else None if outside.tied is None else f"{outside.tied}{own}"
-        return _Scope(outside.name(own), group.id, values, tied)
-
-    def _arguments(self, use: Use, group: Group, outside: _Scope) -> dict[str, Value]:
-        values: dict[str, Value] = dict(group.arguments)
-        for name, given in use.arguments.items():
-            if name not in group.arguments:
-                known = suggest(name, group.arguments) if group.arguments else "it has none"
-                self._report(outside.name(use.id), f"the group {group.id} has no argument {name!r}; {known}")
-                continue
-            try:
-                values[name] = evaluate(given, outside.values) if is_expression(given) else given
-            except ValueError as error:
-                self._report(outside.name(use.id), f"{name}: {error}")
-        return values
-
-    def _capsule(self, capsule: Capsule, name: str, scope: _Scope) -> Capsule:
-        declared = capsule_symbol(capsule.symbol).attributes(capsule.rank)
-        wears = tuple(
-            Worn(worn.part, _computed(worn.attributes, part_symbol(worn.part).attributes, scope))
-            for worn in capsule.wears
+    @staticmethod
+    def between(before: Drawing, drawing: Drawing, touched: Iterable[Touched] | None) -> _Change:
+        """Sort what was touched; everything, if that is not known."""
+        if touched is None:
+            kinds: list[Mapping[str, Any]] = [drawing.capsules, drawing.connections, drawing.uses, drawing.groups]
+            capsules, connections, uses, groups = map(set[str], kinds)
+            return _Change(capsules, connections, uses, groups, True)
+        known: dict[str, Mapping[str, Any]] = {
+            "capsule": before.capsules,
+            "connection": before.connections,
+            "use": before.uses,
+        }
+        reordered = any(one.removed or one.id not in known[one.kind] for one in touched if one.kind in known)
+        capsules, connections, uses, groups = (
+            {one.id for one in touched if one.kind == kind} for kind in (*known, "group")
         )
-        tie = scope.tie(capsule.id, capsule.tie)
-        attributes = _computed(capsule.attributes, declared, scope)
-        return Capsule(name, capsule.symbol, capsule.rank, attributes, wears, capsule.label, tie)
+        return _Change(capsules, connections, uses, groups, reordered)
 
-    def _connect(self, connection: Connection, scope: _Scope, ports: Mapping[str, _Ports]) -> None:
-        name = scope.name(connection.id)
-        if not scope.path and not connection.output and connection.back not in ports and connection.front not in ports:
-            # It stays the record that it is, by which checks know it again.
-            self.connections[name] = connection
-            return
+    def exchange(self, old: Piece | None, new: Piece | None) -> None:
+        """Note a piece in place of another one."""
+        for piece, pieces in ((old, self.old), (new, self.new)):
+            if piece is not None:
+                pieces.append(piece)
+                self.capsules.update(piece.capsules)
+                self.connections.update(piece.connections)
+        if old is None or new is None or old.paths != new.paths:
+            self.reordered = True
+
+
+class Flattener:
+    """Opens the groups of a drawing again and again: after an edit only those that the edit reaches."""
+
+    def __init__(self, only: str | None = None) -> None:
+        """Know no drawing yet; ``only`` one use may be opened."""
+        self._only = only
+        self.made = 0
+        """How many capsules and connections the last flattening made; all others were known."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self._drawn: Drawing | None = None
+        self._counts: Counts | None = None
+        self._versions: dict[str, object] = {}
+        self._pieces: dict[str, Piece] = {}
+        self._lines: dict[str, Piece] = {}
+        """What the connections become that begin or end at a use."""
+        self._closed, self._opened = _Flat(), _Flat()
+        """With all doors, and without those that vanish."""
+        self._doors = Doors()
+        self._origins: dict[str, tuple[str, str]] = {}
+        self._mark = Mark(Trail(), 0)
+
+    def flatten(self, drawing: Drawing) -> Flattened:
+        """Give a drawing without groups; what is too large or calls itself is refused before it is made."""
+        self.made = 0
+        if not drawing.uses and not drawing.groups:
+            self._forget()
+            return Flattened(drawing)
         try:
-            back, output = scope.name(connection.back), ""
-            if connection.back in ports:
-                back, output = _chosen(ports[connection.back].outputs, connection.output, "output", connection.back)
-            port = connection.port
-            fronts: Sequence[End] = ((scope.name(connection.front), port),)
-            if connection.front in ports:
-                wanted = "" if port == MAIN_PORT and MAIN_PORT not in ports[connection.front].inputs else port
-                fronts = _chosen(ports[connection.front].inputs, wanted, "input", connection.front)
-            declared = connection_symbol(connection.symbol).attributes
-            attributes = _computed(connection.attributes, declared, scope) if scope.path else connection.attributes
-        except _Unfit as unfit:
-            self._report(name, str(unfit))
-            return
-        tie = scope.tie(connection.id, connection.tie)
-        label, symbol = connection.label, connection.symbol
-        for number, (front, entered) in enumerate(fronts):
-            own = name if len(fronts) == 1 else f"{name}.{number}"
-            self.connections[own] = Connection(own, symbol, back, front, attributes, entered, tie, label, output)
-            if scope.group:
-                self.origins[own] = (scope.group, connection.id)
+            return self._flatten(drawing)
+        except BaseException:
+            # Half of what was made is worse than nothing.
+            self._forget()
+            raise
 
-    def _open_doors(self) -> None:
+    def _flatten(self, drawing: Drawing) -> Flattened:
+        touched = touched_between(self._drawn.mark, drawing.mark) if self._drawn is not None else None
+        if touched is None:
+            self._forget()
+        before = self._drawn or Drawing()
+        change = _Change.between(before, drawing, touched)
+        if problems := self._refusals(before, drawing, change):
+            self._forget()
+            return Flattened(_without_uses(drawing), problems=problems)
+        making = Making(drawing.groups, self._versions, self._only)
+        ends, lines = set(change.capsules), set(change.connections)
+        ends |= self._make_pieces(before, drawing, making, change)
+        self._make_lines(drawing, making, lines | self._at(ends, before, drawing), change)
+        self.made = making.made
+        unlike = self._put_together(drawing, change)
+        self._open_doors(change)
+        # Paths that stand twice are told apart by their order alone, which is not followed.
+        self._drawn = drawing.copy() if unlike else None
+        return self._flattened(drawing)
+
+    def _flattened(self, drawing: Drawing) -> Flattened:
+        flat = drawing.copy()
+        uses = {id: use for piece in self._pieces.values() for id, use in piece.uses.items()}
+        flat.replace_graph(self._opened.capsules, self._opened.connections, uses, self._mark)
+        pieces = [piece for piece in self._pieces.values() if piece.found]
+        if any(line.found for line in self._lines.values()):
+            pieces += [self._lines[id] for id in drawing.connections if id in self._lines]
+        ends = {id: next(iter(p.ports.outputs.values()))[0] for id, p in self._pieces.items() if p.ports.outputs}
+        return Flattened(flat, self._origins, problems_in(pieces), ends)
+
+    def _refusals(self, before: Drawing, drawing: Drawing, change: _Change) -> tuple[GroupProblem, ...]:
+        """Find what must not be flattened; while groups and uses are the same, by what the rest has grown."""
+        if self._counts is not None and not change.uses and not change.groups:
+            gone = [before.connections[id] for id in change.connections if id in before.connections]
+            come = [drawing.connections[id] for id in change.connections if id in drawing.connections]
+            more = len(drawing.capsules) - len(before.capsules)
+            self._counts = self._counts.changed(drawing, more, gone, come)
+            if self._counts.fit:
+                return ()
+        problems = tuple(refusals(drawing))
+        self._counts = None if problems else Counts.of(drawing)
+        return problems
+
+    def _make_pieces(self, before: Drawing, drawing: Drawing, making: Making, change: _Change) -> set[str]:
+        """Make the pieces that are others now, and give their uses."""
+        if not change.groups and not change.uses:
+            return set()
+        _renew(self._versions, before.groups, drawing.groups, change.groups)
+        scope, old = Scope(), self._pieces
+        self._pieces = {use.id: making.use(use, scope, old.get(use.id)) for use in drawing.uses.values()}
+        others = {id for id in (*old, *self._pieces) if old.get(id) is not self._pieces.get(id)}
+        moved = False
+        for id in others:
+            left, come = old.get(id), self._pieces.get(id)
+            moved = moved or left is None or come is None or left.origins != come.origins
+            if come is not None:
+                self._keep(come)
+            change.exchange(left, come)
+        if moved:
+            self._origins = {path: of for piece in self._pieces.values() for path, of in piece.origins.items()}
+        return others
+
+    def _keep(self, piece: Piece) -> None:
+        """Let what is equal to what was there be the very same."""
+        _keep(piece.capsules, self._closed.capsules)
+        _keep(piece.connections, self._closed.connections)
+
+    def _at(self, ends: set[str], before: Drawing, drawing: Drawing) -> set[str]:
+        """Find what is to be connected anew at capsules and uses: ports are elsewhere, a capsule has another rank."""
+        if not ends:
+            return set()
+        drawn = before.connections
+        found = {id for id in self._lines if drawn[id].back in ends or drawn[id].front in ends}
+        if fresh := {id for id in ends if id in drawing.uses and id not in before.uses}:
+            found.update([c.id for c in drawing.connections.values() if c.back in fresh or c.front in fresh])
+        return found
+
+    def _make_lines(self, drawing: Drawing, making: Making, again: set[str], change: _Change) -> None:
+        """Connect anew what begins or ends at uses."""
+        change.connections |= again
+        ports = {id: piece.ports for id, piece in self._pieces.items()} if again else {}
+        scope = Scope()
+        for id in again:
+            connection, old, made = drawing.connections.get(id), self._lines.pop(id, None), None
+            if connection is not None and _is_line(connection, drawing):
+                made = self._lines[id] = Piece()
+                making.connect(made, connection, scope, ports)
+                self._keep(made)
+            if old is not None or made is not None:
+                change.exchange(old, made)
+
+    def _put_together(self, drawing: Drawing, change: _Change) -> bool:
+        """Put all together, with its doors; tell whether no path stands twice."""
+        closed, pieces = self._closed, self._pieces.values()
+        if not change.reordered:
+            closed.capsules.update([(id, drawing.capsules[id]) for id in change.capsules if id in drawing.capsules])
+            plain = [id for id in change.connections if id in drawing.connections and id not in self._lines]
+            closed.connections.update([(id, drawing.connections[id]) for id in plain])
+            for piece in change.new:
+                closed.capsules.update(piece.capsules)
+                closed.connections.update(piece.connections)
+            return True
+        closed.capsules, closed.connections = dict(drawing.capsules), {}
+        for piece in pieces:
+            closed.capsules.update(piece.capsules)
+            closed.connections.update(piece.connections)
+        for id, connection in drawing.connections.items():
+            if id in self._lines:
+                closed.connections.update(self._lines[id].connections)
+            else:
+                closed.connections[id] = connection
+        lines = self._lines.values()
+        capsules = len(drawing.capsules) + sum([len(piece.capsules) for piece in pieces])
+        connections = len(drawing.connections) - len(lines) + sum([len(p.connections) for p in (*pieces, *lines)])
+        return (capsules, connections) == (len(closed.capsules), len(closed.connections))
+
+    def _open_doors(self, change: _Change) -> None:
         """Let every bare input that one transfer enters be the capsule outside."""
-        entering: dict[str, list[Connection]] = {id: [] for id in self.doors}
-        for connection in self.connections.values():
-            if connection.front in entering:
-                entering[connection.front].append(connection)
-        wires: dict[str, Connection] = {}
-        for id, connections in entering.items():
-            capsule = self.capsules[id]
-            bare = capsule.symbol == "identical" and not capsule.attributes and not capsule.wears
-            if bare and len(connections) == 1 and _is_wire(connections[0], capsule, self.capsules):
-                wires[id] = connections[0]
-        stands_for = _followed({id: (wire.back, wire.output) for id, wire in wires.items()})
-        for id in stands_for:
-            del self.connections[wires[id].id]
-            del self.capsules[id]
-        for name, connection in self.connections.items():
-            if connection.back in stands_for:
-                back, output = stands_for[connection.back]
-                self.connections[name] = replace(connection, back=back, output=output)
-
-    def _report(self, where: str, message: str) -> None:
-        self.problems.append(GroupProblem("group-misused", (where,), f"{where}: {message}"))
-
-
-def _is_wire(connection: Connection, front: Capsule, capsules: Mapping[str, Capsule]) -> bool:
-    plain = connection.symbol == "transfer" and not connection.attributes and connection.port == MAIN_PORT
-    back = capsules.get(connection.back)
-    return plain and (back is None or back.output_rank == front.rank)
+        closed, old, doors = self._closed, self._opened, self._doors
+        dirty, looked = doors.follow(change.old, change.new, closed.capsules)
+        capsules: dict[str, Capsule | None] = {}
+        for id in change.capsules | dirty:
+            now = None if id in doors.stands_for else closed.capsules.get(id)
+            if now is not old.capsules.get(id):
+                capsules[id] = now
+        connections: dict[str, Connection | None] = {}
+        for id in change.connections | looked:
+            known, line = old.connections.get(id), closed.connections.get(id)
+            now = doors.outside(line, known) if line is not None else None
+            if now is not known:
+                connections[id] = now
+        new = _Flat(
+            _come_to(old.capsules, capsules, closed.capsules, change.reordered),
+            _come_to(old.connections, connections, closed.connections, change.reordered),
+        )
+        self._opened = new
+        followed = _in_order(old.capsules, new.capsules) and _in_order(old.connections, new.connections)
+        if not old.capsules or not followed:
+            self._mark = Mark(Trail(), 0)
+            return
+        for kind, changed in (("capsule", capsules), ("connection", connections)):
+            for id, now in changed.items():
+                self._mark = self._mark.trail.extended(self._mark.length, Touched(kind, id, now is None))
 
 
-def _followed(wires: dict[str, End]) -> dict[str, End]:
-    """Follow wires from input to input to what they come from; those that only lead in a circle come from nowhere."""
-    found: dict[str, End] = {}
-    for first in wires:
-        path: dict[str, None] = {}
-        id = first
-        while id in wires and id not in found and id not in path:
-            path[id] = None
-            id = wires[id][0]
-        if id in path:
-            continue
-        end = found.get(id)
-        for passed in reversed(path):
-            end = end or wires[passed]
-            found[passed] = end
-    return found
+def _is_line(connection: Connection, drawing: Drawing) -> bool:
+    """Tell whether a connection becomes another one: any other stays the record that it is, as checks know it."""
+    return bool(connection.output) or connection.back in drawing.uses or connection.front in drawing.uses
 
 
-def _only(ports: Mapping[str, T], wanted: str) -> T | None:
-    """Give the port of this name, or the first one."""
-    return ports.get(wanted) or next(iter(ports.values()), None)
+def _renew(
+    versions: dict[str, object], old: Mapping[str, Group], new: Mapping[str, Group], touched: Iterable[str]
+) -> None:
+    """Give another version to groups that mean something else, and to all that use them."""
+    users: dict[str, list[str]] = {}
+    for group in new.values():
+        for use in group.uses:
+            users.setdefault(use.group, []).append(group.id)
+    fringe = [id for id in touched if id not in old or id not in new or not old[id].means_the_same(new[id])]
+    renewed: set[str] = set()
+    while fringe:
+        id = fringe.pop()
+        if id not in renewed:
+            renewed.add(id)
+            versions[id] = object()
+            fringe.extend(users.get(id, ()))
 
 
-def _chosen(ports: Mapping[str, T], wanted: str, kind: str, use: str) -> T:
-    if wanted in ports:
-        return ports[wanted]
-    if not wanted and len(ports) == 1:
-        return next(iter(ports.values()))
-    if not ports:
-        raise _Unfit(f"{use} has no {kind}; give its group one")
-    if not wanted:
-        raise _Unfit(f"{use} has the {kind}s {', '.join(ports)}: say which")
-    raise _Unfit(f"{use} has no {kind} {wanted!r}; {suggest(wanted, ports)}")
+def _keep(new: dict[str, T], old: Mapping[str, T]) -> None:
+    if old:
+        for id, record in new.items():
+            known = old.get(id)
+            if known is not None and known is not record and known == record:
+                new[id] = known
 
 
-def _computed(attributes: Mapping[str, Any], declared: Sequence[Attribute], scope: _Scope) -> dict[str, Any]:
-    fields = {attribute.name: attribute for attribute in declared}
-    made: dict[str, Any] = {}
-    for name, given in attributes.items():
-        try:
-            made[name] = fields[name].parse(evaluate(given, scope.values)) if is_expression(given) else given
-        except ValueError as error:
-            shown = f" ({given})" if is_expression(given) and given not in str(error) else ""
-            raise _Unfit(f"{name}{shown}: {error}") from None
-    return made
+def _come_to(old: dict[str, T], changed: Mapping[str, T | None], order: Iterable[str], reordered: bool) -> dict[str, T]:
+    """Give the old records with what has changed; those that come or go stand where the order has them."""
+    put = {id: now for id, now in changed.items() if now is not None}
+    if not reordered and len(put) == len(changed) and all(id in old for id in put):
+        return {**old, **put} if put else old
+    kept = {**old, **put}
+    return {id: kept[id] for id in order if id in kept and (id in put or id not in changed)}
+
+
+def _in_order(old: Mapping[str, T], new: Mapping[str, T]) -> bool:
+    """Tell whether all that stays stands in the same order."""
+    if old is new or list(old) == list(new):
+        return True
+    return [id for id in old if id in new] == [id for id in new if id in old]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,10 +32,12 @@ def refusals(drawing: Document) -> Iterator[GroupProblem]:
             f"the group {' → '.join((*cycle, cycle[0]))} uses itself: it would never end; remove that use from it",
         )
         return
-    sizes = _sizes(drawing.groups)
-    drawn = drawing.connections.values()
-    count, lines = _counts(len(drawing.capsules), drawn, drawing.uses, drawing.groups, sizes)
-    for what, number, most in (("capsules", count, limits.CAPSULES), ("connections", lines, limits.CONNECTIONS)):
+    counts = Counts.of(drawing)
+    sizes = counts.sizes
+    for what, number, most in (
+        ("capsules", counts.capsules, limits.CAPSULES),
+        ("connections", counts.connections, limits.CONNECTIONS),
+    ):
         if number > most:
             large = max(drawing.uses.values(), key=lambda use: use.repeat * sizes[use.group].capsules)
             yield GroupProblem(
@@ -80,7 +82,7 @@ def _recursion(groups: Mapping[str, Group]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Size:
+class Size:
     """What a group becomes: its capsules and connections, how deep it is nested, and the ends of each input."""
 
     capsules: int
@@ -90,9 +92,9 @@ class _Size:
     """By input: how many capsules inside it leads to, for an inner use gives some inputs to all its copies."""
 
 
-def _sizes(groups: Mapping[str, Group]) -> dict[str, _Size]:
+def _sizes(groups: Mapping[str, Group]) -> dict[str, Size]:
     """Count what every group becomes with its inner uses opened."""
-    sizes: dict[str, _Size] = {}
+    sizes: dict[str, Size] = {}
     waiting = list(groups)
     while waiting:
         group = groups[waiting[-1]]
@@ -105,20 +107,20 @@ def _sizes(groups: Mapping[str, Group]) -> dict[str, _Size]:
         capsules, connections = _counts(len(group.capsules), group.connections, uses, groups, sizes)
         depth = 1 + max((sizes[use.group].depth for use in group.uses), default=0)
         fans = {port: _fan(uses[id], port, groups, sizes) if id in uses else 1 for port, id in group.inputs.items()}
-        sizes[group.id] = _Size(capsules, connections, depth, fans)
+        sizes[group.id] = Size(capsules, connections, depth, fans)
     return sizes
 
 
 def _counts(
     own: int,
-    drawn: Iterable[Connection],
+    drawn: Collection[Connection],
     uses: Mapping[str, Use],
     groups: Mapping[str, Group],
-    sizes: Mapping[str, _Size],
+    sizes: Mapping[str, Size],
 ) -> tuple[int, int]:
     """Count capsules and connections that some capsules, connections and uses become."""
     capsules = own + sum(use.repeat * sizes[use.group].capsules for use in uses.values())
-    lines = sum(_fan(uses[c.front], c.port, groups, sizes) if c.front in uses else 1 for c in drawn)
+    lines = _lines(drawn, uses, groups, sizes)
     for use in uses.values():
         size = sizes[use.group]
         chained = sum(size.fans[port] for port in chained_ports(groups[use.group]).values())
@@ -126,7 +128,41 @@ def _counts(
     return capsules, lines
 
 
-def _fan(use: Use, port: str, groups: Mapping[str, Group], sizes: Mapping[str, _Size]) -> int:
+def _lines(
+    drawn: Collection[Connection], uses: Mapping[str, Use], groups: Mapping[str, Group], sizes: Mapping[str, Size]
+) -> int:
+    return len(drawn) + sum([_fan(uses[c.front], c.port, groups, sizes) - 1 for c in drawn if c.front in uses])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many capsules and connections a drawing has with its groups opened."""
+
+    capsules: int
+    connections: int
+    sizes: Mapping[str, Size]
+
+    @staticmethod
+    def of(drawing: Document) -> Counts:
+        """Count what a drawing becomes; no group may use itself."""
+        sizes = _sizes(drawing.groups)
+        drawn = drawing.connections.values()
+        return Counts(*_counts(len(drawing.capsules), drawn, drawing.uses, drawing.groups, sizes), sizes)
+
+    @property
+    def fit(self) -> bool:
+        """Tell whether a network may have so many."""
+        return self.capsules <= limits.CAPSULES and self.connections <= limits.CONNECTIONS
+
+    def changed(
+        self, drawing: Document, more: int, gone: Collection[Connection], come: Collection[Connection]
+    ) -> Counts:
+        """Count with so many capsules more and other connections, while groups and uses are the same."""
+        lines = [_lines(drawn, drawing.uses, drawing.groups, self.sizes) for drawn in (gone, come)]
+        return Counts(self.capsules + more, self.connections + lines[1] - lines[0], self.sizes)
+
+
+def _fan(use: Use, port: str, groups: Mapping[str, Group], sizes: Mapping[str, Size]) -> int:
     """Count the capsules that one connection into a use enters: those of all copies, unless a copy feeds the next."""
     group, fans = groups[use.group], sizes[use.group].fans
     entered = port if port in fans else next(iter(fans), "")

@@ -182,11 +182,14 @@ class Document:
     def _check_references(self, edit: Edit) -> None:
         gone = {p.kind for p in edit.patches if isinstance(p, Remove)}
         put = [p.record for p in edit.patches if isinstance(p, Put)]
-        vertices_went = not gone.isdisjoint(("capsule", "use"))
-        touched = self.connections.values() if vertices_went else (r for r in put if isinstance(r, Connection))
-        for connection in touched:
+        capsules, uses = self.capsules, self.uses
+        went = {p.id for p in edit.patches if isinstance(p, Remove) and p.kind in ("capsule", "use")}
+        went = {id for id in went if id not in capsules and id not in uses}
+        touched = [c for c in self.connections.values() if c.back in went or c.front in went] if went else []
+        lines = [r for r in put if isinstance(r, Connection) and self.connections.get(r.id) is r]
+        for connection in (*touched, *lines):
             for role, end in (("back", connection.back), ("front", connection.front)):
-                if end not in self.capsules and end not in self.uses:
+                if end not in capsules and end not in uses:
                     known = [*self.capsules, *self.uses]
                     raise DrawingError(f"connection {connection.id}: its {role} end {end!r} is no capsule; "
                                        f"{suggest(end, known) if known else 'there are none'}")  # fmt: skip
@@ -221,11 +224,17 @@ class Document:
         capsules: Mapping[str, Capsule],
         connections: Mapping[str, Connection],
         uses: Mapping[str, Use] | None = None,
+        mark: Mark | None = None,
     ) -> None:
-        """Let a copy of a drawing have these vertices and connections instead; it has no history."""
-        self._records |= {"capsule": dict(capsules), "connection": dict(connections), "use": dict(uses or {})}
+        """Let a copy of a drawing have these vertices and connections instead; it has no history.
+
+        With a ``mark`` it is known how far they have come on a trail of their own.
+        """
+        # They stay whoever's they are: the first edit makes a copy.
+        self._records |= {"capsule": capsules, "connection": connections, "use": uses or {}}  # pyright: ignore[reportAttributeAccessIssue]
+        self._shared |= {"capsule", "connection", "use"}
         if not uses:
             self._records["group"] = {}
-        self._mark = Mark(Trail(), 0)
+        self._mark = mark or Mark(Trail(), 0)
         self._undo.clear()
         self._redo.clear()

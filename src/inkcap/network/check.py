@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from inkcap.drawing import Drawing, flatten
+from inkcap.drawing import Drawing
 from inkcap.network import fixes
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.grouping import problems_of, reaching_in
@@ -28,7 +28,7 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
     """
     memory = memory or Memory()
     drawn = drawing
-    flattened = flatten(drawn)
+    flattened = memory.flatten(drawn)
     original = flattened.drawing
     drawing, undirected = memory.prepare(original)
     plain = None
@@ -60,6 +60,7 @@ def check(drawing: Drawing, memory: Memory | None = None) -> Report:
         found.mark,
         plain,
         drawn,
+        flattened.ends,
     )
 
 

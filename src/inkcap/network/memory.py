@@ -7,13 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from inkcap.drawing import Capsule, Connection, Drawing, Mark, Put, Touched, Trail, touched_between
+from inkcap.drawing import (
+    Capsule,
+    Connection,
+    Drawing,
+    Flattened,
+    Flattener,
+    Mark,
+    Put,
+    Touched,
+    Trail,
+    touched_between,
+)
 from inkcap.network.checks import check_capsule, check_connection
 from inkcap.network.diagnostics import Diagnostic
 from inkcap.network.differing import Watch
 from inkcap.network.directions import with_directions
 from inkcap.network.dtypes import carry_dtypes
+from inkcap.network.in_order import InOrder
 from inkcap.network.levels import KEEPING, with_levels
 from inkcap.network.likeness import checked_alike
 from inkcap.network.making import checked_capsule, checked_connection
@@ -33,8 +46,8 @@ class Found:
     """All that a check finds of capsules and connections, in order."""
 
     graph: Graph
-    capsules: Mapping[str, CheckedCapsule]
-    connections: Mapping[str, CheckedConnection]
+    capsules: InOrder[CheckedCapsule]
+    connections: InOrder[CheckedConnection]
     diagnostics: tuple[Diagnostic, ...]
     totals: Totals
     mark: Mark
@@ -49,6 +62,7 @@ class Memory:
         self._lines = Watch[Connection](lambda connection: connection.attributes.get("arrow") is False)
         self._keeping = Watch[Capsule](lambda capsule: capsule.symbol in KEEPING)
         self._drawn: Mark | None = None
+        self._flattener = Flattener()
         self._begin(Drawing())
 
     def _begin(self, drawing: Drawing) -> None:
@@ -76,6 +90,16 @@ class Memory:
     def checked_again(self) -> int:
         """How many capsules were checked in the last check with what enters them."""
         return self._stale
+
+    @property
+    def opened_again(self) -> int:
+        """How many capsules and connections of groups were made in the last check; all others were known."""
+        return self._flattener.made
+
+    def flatten(self, drawing: Drawing) -> Flattened:
+        """Give the drawing with its groups opened."""
+        with collector_paused():
+            return self._flattener.flatten(drawing)
 
     def prepare(self, drawing: Drawing) -> tuple[Drawing, list[Diagnostic]]:
         """Give every line its direction and every level its place; tell which lines need an arrow."""
@@ -179,14 +203,15 @@ class Memory:
 
     def _gathered(self, drawing: Drawing, change: Change, stale: set[str]) -> Found:
         wiring, checked, last = self._wiring, self._checked, self._found
-        if change.reordered or last is None:
-            capsules = {id: checked[id][1] for id in wiring.order}
-            connections = {c.id: c for id in wiring.order for c in checked[id][0]}
+        if change.whole or last is None:
+            capsules = InOrder({id: checked[id][1] for id in wiring.order})
+            connections = InOrder({c.id: c for id in wiring.order for c in checked[id][0]})
         else:
-            capsules, connections = dict(last.capsules), dict(last.connections)
-            for id in stale:
-                capsules[id] = checked[id][1]
-                connections.update([(c.id, c) for c in checked[id][0]])
+            vertices = {id: checked[id][1] for id in stale}
+            lines = {c.id: c for id in stale for c in checked[id][0]}
+            capsules = last.capsules.after(vertices, change.gone, wiring.order if change.reordered else None)
+            entering = partial(_entering, capsules) if change.reordered else None
+            connections = last.connections.after(lines, change.gone_connections, entering)
         troubled = sorted(self._troubled, key=wiring.positions.__getitem__)
         diagnostics = [d for id in troubled for d in self._troubled[id]]
         if self._ties(change):
@@ -205,3 +230,7 @@ class Memory:
         for id in wiring.connections if change.whole else change.connections:
             (self._tied.add if wiring.connections[id].tie else self._tied.discard)(("connection", id))
         return bool(self._tied)
+
+
+def _entering(capsules: InOrder[CheckedCapsule]) -> Iterable[str]:
+    return [id for capsule in capsules.values() for id in capsule.incoming]

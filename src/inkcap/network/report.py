@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -41,6 +41,8 @@ class Report:
     """The neurons that are held in columns."""
     drawn: Drawing | None = None
     """The drawing as it was drawn; ``drawing`` has its groups opened."""
+    ends: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By use of a group the capsule that its first output is."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

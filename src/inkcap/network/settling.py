@@ -165,8 +165,12 @@ class Settling:
             fringe.extend(more)
         for id in found:
             self.known.forget(id)
-        # In the order in which they are drawn: of two that contradict one another, the first is believed.
-        vertices = [id for id in wiring.capsules if id in found]
-        entering = [c for c in wiring.connections.values() if c.front in found and c.back in wiring.capsules]
+        if len(found) == 1:
+            vertices = list(found)
+            entering = list(wiring.incoming[vertices[0]])
+        else:
+            # In the order in which they are drawn: of two that contradict one another, the first is believed.
+            vertices = [id for id in wiring.capsules if id in found]
+            entering = [c for c in wiring.connections.values() if c.front in found and c.back in wiring.capsules]
         Inference(drawing, wiring.graph.positions, vertices, entering, self.known).run()
         return found

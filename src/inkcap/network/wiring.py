@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from operator import is_not
 
 from inkcap.drawing import Capsule, Connection, Drawing, Touched
@@ -134,25 +135,46 @@ class Wiring:
         for id in vertices.gone:
             del self.incoming[id], self.outgoing[id]
             touched.discard(id)
-        entering: dict[str, list[Connection]] = {id: [] for id in touched}
-        leaving: dict[str, list[Connection]] = {id: [] for id in touched}
-        for connection in self.connections.values():
-            if connection.front in entering:
-                entering[connection.front].append(connection)
-            if connection.back in leaving:
-                leaving[connection.back].append(connection)
+        added = self._added_last(lines)
+        entering, leaving = self._joined(touched, lines, added)
         self.incoming.update([(id, tuple(found)) for id, found in entering.items()])
         self.outgoing.update([(id, tuple(found)) for id, found in leaving.items()])
         for id in lines.gone:
             del self._ends[id]
-        for id in lines.put:
+        for id in lines.put if added is None else added:
             self._ends[id] = _ends(self.connections[id])
-        if None in lines.put.values():
+        if added is None:
             # One that was taken back stands where it stood.
             self._ends = dict(zip(self.connections, map(self._ends.__getitem__, self.connections), strict=True))
         before = {id: [c.back for c in found] for id, found in entering.items()}
         after = {id: [c.front for c in found] for id, found in leaving.items()}
         self._order(changed(self.graph, tuple(self.capsules), tuple(self._ends.values()), before, after))
+
+    def _added_last(self, lines: Difference[Connection]) -> list[str] | None:
+        """Give the connections that are new, in order, if they stand behind all others and none has other ends."""
+        added = {id for id, old in lines.put.items() if old is None}
+        last = list(islice(reversed(self.connections), len(added)))
+        if not added.issuperset(last):
+            return None
+        changed = [(old, self.connections[id]) for id, old in lines.put.items() if old is not None]
+        return last[::-1] if all(_ends(old) == _ends(new) for old, new in changed) else None
+
+    def _joined(
+        self, touched: Iterable[str], lines: Difference[Connection], added: list[str] | None
+    ) -> tuple[dict[str, list[Connection]], dict[str, list[Connection]]]:
+        """Find in order what enters and what leaves some capsules; ``added`` stands behind all that was there."""
+        entering: dict[str, list[Connection]] = {id: [] for id in touched}
+        leaving: dict[str, list[Connection]] = {id: [] for id in touched}
+        if added is not None:
+            for lists, found in ((self.incoming, entering), (self.outgoing, leaving)):
+                for id, kept in found.items():
+                    kept.extend([self.connections[c.id] for c in lists.get(id, ()) if c.id not in lines.gone])
+        for connection in self.connections.values() if added is None else [self.connections[id] for id in added]:
+            if connection.front in entering:
+                entering[connection.front].append(connection)
+            if connection.back in leaving:
+                leaving[connection.back].append(connection)
+        return entering, leaving
 
     def fronts(self, ids: Iterable[str]) -> set[str]:
         """Give the capsules that the connections from some capsules enter."""

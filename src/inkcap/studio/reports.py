@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from inkcap.drawing import Capsule, Connection, Mark, output_ends, touched_between
+from inkcap.drawing import Capsule, Connection, Mark, touched_between
 from inkcap.network import CheckedCapsule, CheckedConnection, Report, WeightRecord
 from inkcap.structures import Structure, show_shape
 from inkcap.symbols import CapsuleSymbol, jsonable
@@ -49,6 +49,7 @@ class Telling:
         self._mark: Mark | None = None
         self._step: tuple[Items, Items, dict[str, set[str]]] | None = None
         self._alike: dict[Hashable, tuple[object, dict[str, Any]]] = {}
+        self._sums = _Sums()
 
     def items(self, report: Report) -> Items:
         """Describe everything that is drawn, and what is inside of groups by its path."""
@@ -59,6 +60,7 @@ class Telling:
         if touched is None:
             items: Items = {kind: {} for kind in KINDS}
             capsules = report.capsules
+            self._sums = _Sums()
         else:
             items = {kind: dict(before[kind]) for kind in KINDS}
             capsules = {one.id: report.capsules[one.id] for one in touched if one.id in report.capsules}
@@ -67,10 +69,10 @@ class Telling:
                 if one.removed and one.id not in (report.capsules if kind == "capsules" else report.connections):
                     items[kind].pop(one.id, None)
         told = self._tell(report, capsules.values(), items)
-        items["uses"] = _uses(report, items["capsules"], items["connections"])
+        for one in touched or ():
+            told[f"{one.kind}s"].add(one.id)
+        items["uses"] = self._uses(report, items, told)
         if touched is not None:
-            for one in touched:
-                told[f"{one.kind}s"].add(one.id)
             self._step = (before, items, told)
         self._items, self._mark = items, report.mark
         return items
@@ -90,6 +92,20 @@ class Telling:
             found["capsules"].add(capsule.id)
         return found
 
+    def _uses(self, report: Report, items: Items, told: dict[str, set[str]]) -> dict[str, dict[str, Any]]:
+        """Describe the uses of groups by what they hold, of which some may be told otherwise than before."""
+        for kind, ids in told.items():
+            for id in ids:
+                if "." in id:
+                    self._sums.exchange(kind, id, items[kind].get(id), report.capsules.get(id))
+        drawn = report.drawn
+        if drawn is None or not drawn.uses:
+            return {}
+        ends, capsules = report.ends, items["capsules"]
+        return {
+            id: {"output": capsules.get(ends.get(id, ""), {}).get("output"), **self._sums.of(id)} for id in drawn.uses
+        }
+
     def change(self, old: Items, new: Items) -> tuple[Items, dict[str, list[str]]]:
         """Give what is new or different in a report, and what is no longer in it."""
         if self._step is None or self._step[0] is not old or self._step[1] is not new:
@@ -97,7 +113,7 @@ class Telling:
         changed: Items = {}
         gone: dict[str, list[str]] = {}
         for kind in KINDS:
-            ids = self._step[2].get(kind, {*old[kind], *new[kind]})
+            ids = self._step[2][kind] if kind in self._step[2] else {*old[kind], *new[kind]}
             there = {id: new[kind][id] for id in ids if id in new[kind]}
             changed[kind] = {id: told for id, told in there.items() if _differ(old[kind].get(id), told)}
             gone[kind] = [id for id in ids if id in old[kind] and id not in new[kind]]
@@ -242,27 +258,34 @@ def _weight(shape: tuple[Any, ...]) -> str:
     return "×".join(map(str, shape)) or "1"
 
 
-def _uses(report: Report, capsules: dict[str, Any], connections: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    drawn = report.drawn
-    if drawn is None or not drawn.uses:
-        return {}
-    ends = output_ends(drawn)
-    told: dict[str, dict[str, Any]] = {
-        id: {
-            "output": capsules.get(ends.get(id, ""), {}).get("output"),
-            "parameters": 0,
-            "multiply_adds": 0,
-            "capsules": 0,
-        }
-        for id in drawn.uses
-    }
-    for id, capsule in capsules.items():
-        if (use := id.partition(".")[0]) in told and use != id:
-            told[use]["parameters"] += capsule["parameter_count"]
-            told[use]["multiply_adds"] += report.capsules[id].multiply_adds
-            told[use]["capsules"] += 1
-    for id, connection in connections.items():
-        if (use := id.partition(".")[0]) in told and use != id:
-            told[use]["parameters"] += connection["parameters"]
-            told[use]["multiply_adds"] += connection["multiply_adds"]
-    return told
+SUMMED = ("parameters", "multiply_adds", "capsules")
+
+
+class _Sums:
+    """What the uses of groups hold in all, kept by differences."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[str, str], tuple[int, int, int]] = {}
+        self._wholes: dict[str, tuple[int, int, int]] = {}
+
+    def exchange(self, kind: str, id: str, told: dict[str, Any] | None, checked: CheckedCapsule | None) -> None:
+        """Let what is told of something inside of a use count in place of what was told of it before."""
+        part = (0, 0, 0)
+        if told is not None and kind == "connections":
+            part = (told["parameters"], told["multiply_adds"], 0)
+        elif told is not None and checked is not None:
+            # Connections count their own multiply-adds.
+            part = (told["parameter_count"], checked.multiply_adds, 1)
+        key, use = (kind, id), id.partition(".")[0]
+        before, whole = self._parts.pop(key, (0, 0, 0)), self._wholes.get(use, (0, 0, 0))
+        if told is not None:
+            self._parts[key] = part
+        self._wholes[use] = (
+            whole[0] + part[0] - before[0],
+            whole[1] + part[1] - before[1],
+            whole[2] + part[2] - before[2],
+        )
+
+    def of(self, use: str) -> dict[str, int]:
+        """Give the sums of a use."""
+        return dict(zip(SUMMED, self._wholes.get(use, (0, 0, 0)), strict=True))

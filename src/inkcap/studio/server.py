@@ -77,7 +77,7 @@ def _listen(host: str, port: int) -> socket.socket:
         )
     last = min(port + PORTS_TRIED, LAST_PORT) if port else 0
     for candidate in range(port, last + 1):
-        listener = socket.socket(FAMILIES[host], socket.SOCK_STREAM)
+        listener = socket.socket(FAMILIES[host], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name == "posix":  # elsewhere this option would share a port that is in use
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -31,8 +31,10 @@ def changed(
     graph; vertices that both graphs have must stand in the same order.
     """
     graph = Graph(vertices, edges)
-    gone = [vertex for vertex in old.vertices if vertex not in graph.known] if old.vertices != vertices else []
     facts = vars(graph)  # Properties that are found once are kept here.
+    if old.vertices == vertices:
+        facts["known"] = old.known
+    gone = [vertex for vertex in old.vertices if vertex not in graph.known] if old.vertices != vertices else []
     facts["predecessors"] = _updated(old.predecessors, predecessors, gone)
     facts["successors"] = _updated(old.successors, successors, gone)
     touched = {*predecessors, *successors}

@@ -6,6 +6,7 @@ what the smaller parts are, and a change inside of a well joined part costs next
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -18,18 +19,15 @@ def changed_parts(old: Graph, new: Graph, touched: Collection[str], gone: Collec
     numbers, members = dict(old.numbered_parts[0]), dict(old.numbered_parts[1])
     fresh = max(members, default=-1) + 1
     concerned = {numbers[v] for v in (*touched, *gone) if v in numbers}
-    seeds = set(touched)
-    for number in concerned:
-        # A part of which only edges changed still has the rest of its vertices somewhere.
-        seeds.update([next((v for v in members[number] if v in new.known), "")])
-    seeds.discard("")
     for vertex in gone:
         del numbers[vertex]
-    if not seeds:
+    # A way that led to a changed edge leads at least to the end of it that was touched: all that is left of a part
+    # hangs together with something that is touched.
+    if not touched:
         for number in concerned:
             del members[number]
         return numbers, members
-    whole, rest = _search(new, seeds)
+    whole, rest = _search(new, touched)
     largest = max(concerned, key=lambda number: len(members[number]), default=fresh)
     moved: set[str] = set()
     for number in concerned - {largest}:
@@ -59,7 +57,8 @@ def _search(graph: Graph, seeds: Collection[str]) -> tuple[list[set[str]], set[s
     """Give the parts that end, and what was seen of the one that is left when all others have ended."""
     found = {seed: {seed} for seed in seeds}
     leader = {seed: seed for seed in seeds}
-    fringe = {seed: [seed] for seed in seeds}
+    # What is near is seen first: the ends of a line that was cut mostly meet again around the corner.
+    fringe = {seed: deque([seed]) for seed in seeds}
     owner = {seed: seed for seed in seeds}
     whole: list[set[str]] = []
 
@@ -76,7 +75,7 @@ def _search(graph: Graph, seeds: Collection[str]) -> tuple[list[set[str]], set[s
             if not fringe[seed]:
                 whole.append(found.pop(seed))
                 continue
-            vertex = fringe[seed].pop()
+            vertex = fringe[seed].popleft()
             for other in (*graph.successors[vertex], *graph.predecessors[vertex]):
                 met = owner.get(other)
                 mine = lead(seed)
@@ -89,7 +88,5 @@ def _search(graph: Graph, seeds: Collection[str]) -> tuple[list[set[str]], set[s
                     leader[small] = large
                     found[large] |= found.pop(small)
                     fringe[large] += fringe.pop(small)
-            if seed not in found:
-                continue
     (last,) = found.values()
     return whole, last
