@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import torch
@@ -55,7 +56,7 @@ class _Writer:
         inputs = [self.names[number] for number in self.pieces.inputs]
         for number, name in zip(self.pieces.inputs, inputs, strict=True):
             if len(self.pieces.shapes[number]) in (3, 4):
-                self.page.write(f"{name} = {name}.contiguous(memory_format={self._layout(number)})")
+                self.page.write(f"{name} = {name}.to(memory_format={self._layout(number)})")
         for place, piece in enumerate(self.pieces.order):
             name = f"v{piece.target}"
             self.page.write(f"{name} = {self._text(piece)}")
@@ -144,12 +145,33 @@ class _Writer:
         return "unrolled" if alone and (work <= LITTLE_WORK or piece.shape[2] <= NARROW_MAP or wide) else "packed"
 
     def _product(self, piece: Piece, rows: str) -> str:
-        """Write the product of rows and a matrix, which lies turned: so it is read along."""
+        """Write the product of rows and a matrix, which lies as the kernel wants it, or turned: so it is read along."""
         assert piece.weight is not None
+        if self._packs_product(piece):
+            laid: Tensor = torch.ops.mkldnn._reorder_linear_weight(piece.weight.flatten(1), self._rows(piece))
+            bias = "None" if piece.bias is None else self.bind(piece, "b", piece.bias)
+            call = self.page.bind("packed_product", torch.ops.mkldnn._linear_pointwise.default)
+            ending = piece.after if self._ends_inside(piece) else "none"
+            return f"{call}({rows}, {self.bind(piece, 'w', laid)}, {bias}, '{ending}', [], '')"
         weight = self.bind(piece, "w", piece.weight.flatten(1).t().contiguous())
         if piece.bias is None:
             return f"torch.mm({rows}, {weight})"
         return f"torch.addmm({self.bind(piece, 'b', piece.bias)}, {rows}, {weight})"
+
+    def _rows(self, piece: Piece) -> int:
+        """Tell how many rows a product has; a matrix of a small map takes a whole sample as one."""
+        axes = {"matmul": piece.shape[:-1], "dense": ()}.get(piece.name, piece.shape[1:])
+        return self.batch * prod(axes)
+
+    def _packs_product(self, piece: Piece) -> bool:
+        assert piece.weight is not None
+        usable = self.packed and self.processor and piece.dtype == "float32"
+        return usable and self._rows(piece) * piece.weight.numel() > LITTLE_WORK
+
+    def _ends_inside(self, piece: Piece) -> bool:
+        """Tell whether the kernel of a product applies the function that comes last."""
+        by_product = piece.name in ("matmul", "dense") or (piece.name == "convolve" and self.ways(piece) == "product")
+        return bool(piece.after) and piece.plus is None and by_product and self._packs_product(piece)
 
     def _as_maps(self, piece: Piece, text: str) -> str:
         return f"{text}.view(-1, {_listed((*piece.shape[1:], piece.shape[0]))}).movedim(-1, 1)"
@@ -164,6 +186,8 @@ class _Writer:
 
     def ended(self, piece: Piece, text: str) -> str:
         """Write what is added, and the function that comes last, into the memory that is there already."""
+        if piece.weight is not None and self._ends_inside(piece):
+            return text
         if piece.plus is not None:
             text = f"{text}.add_({self.names[piece.plus]})"
         return f"{text}.{piece.after}_()" if piece.after else text
@@ -203,7 +227,7 @@ def _laid(piece: Piece) -> Tensor:
     """Lay kernels out so that all channels of a tap stand together, like maps."""
     assert piece.weight is not None
     layout = torch.channels_last if piece.weight.ndim == 4 else torch.channels_last_3d
-    return piece.weight.contiguous(memory_format=layout)
+    return piece.weight.to(memory_format=layout)
 
 
 def _affine(writer: _Writer, piece: Piece, arguments: Sequence[str]) -> str:
