@@ -1,14 +1,14 @@
 """How much of a training's time goes by waiting for data, for every bundled set with a usual network.
 
 Run it as ``python benchmarks/input.py``. Each set is trained as it is, and varied at random where that suits it, by
-the very loop that `inkcap train` runs; ``--workers 0`` is the usual choice. `making` is what preparing the batches of
-an epoch takes by itself, in the thread that trains.
+the very loop that `inkcap train` runs; ``--workers 0`` is the usual choice. `making` is the processor time of an
+epoch's order and batches, made in the thread that trains, as a share of the epoch's steps with them: what would be
+waited if nothing were made beside the steps, whatever else runs on the machine. `waiting` is the share by the clock.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from dataclasses import replace
@@ -18,6 +18,7 @@ import torch
 
 from inkcap.drawing import Drawing
 from inkcap.recipes import DataSpec, Recipe
+from inkcap.training.allocator import kept_memory
 from inkcap.training.environment import steady
 from inkcap.training.jobs import make_course, make_job, plan_job
 from inkcap.training.loop import go_on
@@ -28,14 +29,19 @@ from inkcap.zoo import draw, mlp
 PICTURES = "shift=1,rotate=10,flip=horizontal,noise=0.05"
 PLACED = "shift=2,flip=horizontal,noise=0.05"
 NOISE = "noise=0.05"
+LONG = 10_000
+"""Epochs enough for whatever is made for several of them at a time."""
 CASES: tuple[tuple[str, str, str], ...] = (
     ("digits", "", "lenet-digits"),
     ("digits", PICTURES, "lenet-digits"),
     ("iris", "", "mlp 4-16-3"),
     ("iris", NOISE, "mlp 4-16-3"),
     ("wine", "", "mlp 13-16-3"),
+    ("wine", NOISE, "mlp 13-16-3"),
     ("breast-cancer", "", "mlp 30-16-2"),
+    ("breast-cancer", NOISE, "mlp 30-16-2"),
     ("diabetes", "", "mlp 10-16-1"),
+    ("diabetes", NOISE, "mlp 10-16-1"),
     ("moons", "", "mlp 2-16-16-2"),
     ("moons", NOISE, "mlp 2-16-16-2"),
     ("circles", "", "mlp 2-16-16-2"),
@@ -56,38 +62,50 @@ def network(name: str) -> Drawing:
     return mlp(dimensions, "mlp", last="identical" if dimensions[-1] == 1 else "softmax")
 
 
+def making(session: Session, least: float = 0.5) -> float:
+    """Give the processor time of making batches as a share of all that the steps with them take."""
+    course, take_step, clock = session.course, session.take_step, time.process_time
+    course.training = replace(course.training, workers=0)
+    begun, made, steps = clock(), 0.0, 0.0
+    while not steps or clock() < begun + least:
+        session.samples()
+        start = clock()
+        batches = list(session.coming(course.order(session.epoch)))
+        middle = clock()
+        for inputs, targets in batches:
+            take_step(inputs, targets).item()
+        made, steps = made + middle - start, steps + clock() - middle
+        session.next_epoch()
+    return made / (made + steps)
+
+
 def measure(data: str, augment: str, name: str, epochs: int, workers: int, folder: Path) -> tuple[float, float, int]:
-    """Train, and give the median share of an epoch's time that was waited, the share of making, and the workers."""
+    """Train, and give the share of the time that was waited, the share of making, and the workers."""
     options = {"size": "64x64", "n": 320} if data == "shapes" else {}
     recipe = Recipe(DataSpec(data, options, augment=augment), epochs=epochs, workers=workers)
     if data == "shapes":
         recipe = replace(recipe, batch=16)
     plan = plan_job(network(name), recipe, folder)
-    with steady(0, 0, plan.device) as threads:
-        course = make_course(make_job(plan, threads, None, StopRequest()))
-        session = Session(course)
+    with steady(0, 0, plan.device) as threads, kept_memory():
+        session = Session(make_course(make_job(plan, threads, None, StopRequest())))
         go_on(session)
-        shares = [share for _, share in session.pace.epochs]
-        each = session.pace.seconds / len(shares)
-        alone = replace(session.samples(), workers=0)
-        begun = time.perf_counter()
-        for _ in alone.shuffled(course.order(1), 1):
-            pass
-        making = (time.perf_counter() - begun) / each
-    return statistics.median(shares[1:] or shares), making, course.training.workers
+        longer = plan_job(network(name), replace(recipe, epochs=LONG), folder)
+        made = making(Session(make_course(make_job(longer, threads, None, StopRequest()))))
+        return session.pace.share, made, session.course.training.workers
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=5, help="epochs of each training; the first one is left out")
+    parser.add_argument("--epochs", type=int, default=0, help="epochs of each training; 0 = many for small sets")
     parser.add_argument("--workers", type=int, default=0, help="threads that prepare batches; 0 = choose")
     arguments = parser.parse_args()
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads\n")
     print(f"{'data':<15} {'network':<15} {'varied':<44} {'workers':>7} {'making':>8} {'waiting':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for data, augment, name in CASES:
-            waited, making, used = measure(data, augment, name, arguments.epochs, arguments.workers, Path(folder))
-            print(f"{data:<15} {name:<15} {augment or '–':<44} {used:>7} {making:>8.1%} {waited:>8.1%}", flush=True)
+            epochs = arguments.epochs or (50 if name.startswith("mlp") else 4)
+            waited, made, used = measure(data, augment, name, epochs, arguments.workers, Path(folder))
+            print(f"{data:<15} {name:<15} {augment or '–':<44} {used:>7} {made:>8.1%} {waited:>8.1%}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""Run the benchmarks: ``make bench``. Figures are ratios of interleaved rounds, medians with quartiles."""
+"""Run what `inkcap bench` does not measure, one script after the other: ``make bench`` runs both.
+
+Steps and answers beside other libraries are `inkcap bench`. Here are what each rewrite is worth, waiting for data,
+signals, checks, the command line and the studio. ``python benchmarks/run.py input signals`` runs those alone.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -12,22 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-import checks
-import studio_answers
-import studio_frames
-import studio_runs
-from measure import Comparison
-from steps import measure_steps
-
-
-def show(comparisons: list[Comparison]) -> None:
-    print(f"{'case':<46}{'by hand':>12}{'Inkcap':>12}   ratio (quartiles)")
-    for c in comparisons:
-        ours, hand, ratio = c.timings["Inkcap"], c.timings["by hand"], c.ratios["Inkcap"]
-        times = f"{hand.median * 1e6:>9.0f} µs{ours.median * 1e6:>9.0f} µs"
-        print(f"{c.case:<46}{times}   {ratio.median:.3f} ({ratio.low:.3f} to {ratio.high:.3f})")
+HERE = Path(__file__).parent
+SCRIPTS = ("rewrites", "input", "signals", "checks", "studio_answers", "studio_frames", "studio_runs")
+PARTS = ("check", *SCRIPTS)
 
 
 def time_check(repeats: int = 7) -> float:
@@ -45,33 +35,18 @@ def time_check(repeats: int = 7) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=41, help="interleaved rounds of every case")
-    parser.add_argument("--json", type=Path, help="write the figures to this file too")
-    parser.add_argument("--threads", type=int, default=1, help="threads of torch")
-    arguments = parser.parse_args()
-    import torch
-
-    torch.set_num_threads(arguments.threads)
-    print(
-        f"torch {torch.__version__}, {arguments.threads} thread(s), {arguments.rounds} rounds, ratio below 1: faster\n"
-    )
-    comparisons = measure_steps(arguments.rounds)
-    show(comparisons)
-    seconds = time_check()
-    print(f"\ninkcap check on LeNet, start-up included: {seconds:.2f} s (aim: under 0.5 s)")
-    print()
-    checks.main()
-    print()
-    studio_answers.main()
-    print()
-    studio_frames.main()
-    print()
-    studio_runs.main()
-    if arguments.json:
-        figures = {
-            c.case: {"ratio": c.ratios["Inkcap"].median, "seconds": c.timings["Inkcap"].median} for c in comparisons
-        }
-        arguments.json.write_text(json.dumps({"steps": figures, "check_seconds": seconds}, indent=2) + "\n")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}; without any, all")
+    wanted = parser.parse_args().parts or PARTS
+    unknown = [part for part in wanted if part not in PARTS]
+    if unknown:
+        parser.error(f"{unknown[0]} is no part; give some of {', '.join(PARTS)}")
+    environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
+    for part in wanted:
+        print(f"\n{part}\n", flush=True)
+        if part == "check":
+            print(f"inkcap check on LeNet, start-up included: {time_check():.2f} s (aim: under 0.5 s)")
+        else:
+            subprocess.run([sys.executable, HERE / f"{part}.py"], check=True, env=environment)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import torch
 from measure import Comparison, compare
-from steps import CASES, our_training_step
 
+from inkcap.bench.cases import find_case
+from inkcap.bench.ours import training_steps
 from inkcap.engine import build, initialise, weights_of
 from inkcap.network import check
 from inkcap.recipes import DataSpec, LossSpec, OptimiserSpec, Recipe
@@ -23,28 +24,23 @@ from inkcap.training.losses import wanted_returns
 from inkcap.training.signals import SignalWatch
 
 
-def measure_signals(rounds: int, folder: Path) -> list[Comparison]:
-    """Measure every case."""
-    found: list[Comparison] = []
-    generator = torch.Generator().manual_seed(0)
-    for name, drawing, _, shape, classes, batch in CASES:
-        if not name.startswith("LeNet"):
-            continue
-        x = torch.randn((batch, *shape), generator=generator)
-        y = torch.randint(0, classes, (batch,), generator=generator)
-        network = check(drawing).network
-        facts = facts_of(network)
-        recipe = Recipe(DataSpec("any"), losses=(LossSpec(facts.outputs[0].name, "cross-entropy"),))
-        module = build(network, dict(wanted_returns(facts, recipe)))
-        initialise(module, network, 0)
-        watch = SignalWatch(network, module, facts, recipe, Batches((x,), (y,), batch, torch.device("cpu")))
-        contenders = {
-            "step": our_training_step(drawing, x, y, OptimiserSpec("adam", 0.001)),
-            "signals": lambda watch=watch: watch.measure(0),
-            "frame": lambda module=module: keep_weights(folder, 0, weights_of(module)),
-        }
-        found.append(compare(name, contenders, "step", rounds))
-    return found
+def measure_signals(rounds: int, folder: Path) -> Comparison:
+    """Measure LeNet."""
+    case = find_case("lenet")
+    x, y = map(torch.from_numpy, case.samples())
+    network = check(case.drawing()).network
+    facts = facts_of(network)
+    recipe = Recipe(DataSpec("any"), losses=(LossSpec(facts.outputs[0].name, "cross-entropy"),))
+    module = build(network, dict(wanted_returns(facts, recipe)))
+    initialise(module, network, 0)
+    watch = SignalWatch(network, module, facts, recipe, Batches((x,), (y,), case.batch, torch.device("cpu")))
+    steps = training_steps(case.drawing(), x, y, "eager", OptimiserSpec("adam", 0.001))
+    contenders = {
+        "step": lambda: steps.run(1),
+        "signals": lambda: watch.measure(0),
+        "frame": lambda: keep_weights(folder, 0, weights_of(module)),
+    }
+    return compare(f"{case.title}, batch {case.batch}", contenders, "step", rounds)
 
 
 def main() -> None:
@@ -55,12 +51,12 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     print(f"torch {torch.__version__}, {arguments.threads} thread(s), {arguments.rounds} rounds, in steps\n")
     with tempfile.TemporaryDirectory() as folder:
-        for comparison in measure_signals(arguments.rounds, Path(folder)):
-            print(comparison.case)
-            for name, timing in comparison.timings.items():
-                ratio = comparison.ratios[name]
-                spread = f"{ratio.median:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
-                print(f"  {name:<10} {timing.median * 1e3:10.1f} ms   {spread}")
+        comparison = measure_signals(arguments.rounds, Path(folder))
+    print(comparison.case)
+    for name, timing in comparison.timings.items():
+        ratio = comparison.ratios[name]
+        spread = f"{ratio.median:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
+        print(f"  {name:<10} {timing.median * 1e3:10.1f} ms   {spread}")
 
 
 if __name__ == "__main__":

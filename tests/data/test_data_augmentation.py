@@ -12,6 +12,8 @@ from inkcap.training.data import Augmentation, DataError, Dataset, Preparation, 
 from inkcap.training.data.augmentation import rotated
 
 EVERYTHING = "crop=1,flip=both,shift=2,rotate=20,noise=0.05"
+GOLDEN_NOISE = np.float32([0.7126889, -1.2407727])
+"""Of sample 4 in epoch 2 of seed 9."""
 
 
 def pictures(count: int = 30, shape: tuple[int, int, int] = (2, 8, 7)) -> Dataset:
@@ -106,6 +108,20 @@ def test_noise_has_its_deviation_and_comes_after_normalising() -> None:
     images = pictures().inputs["x"]
     assert augmentation.apply(images, np.arange(30), 0, 0) is images
     assert not np.array_equal(noisy, augmentation.add_noise(quiet, np.arange(2000), 0, 0, "other"))
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 2, 3), (4, 40, 30)])
+def test_noise_of_several_epochs_is_that_of_each(shape: tuple[int, ...]) -> None:
+    augmentation = Augmentation.parse("noise=0.5")
+    values = np.random.default_rng(0).normal(size=(7, *shape)).astype(np.float32)
+    chosen = [5, 3, 8, 0, 1, 2, 20]
+    several = augmentation.add_noises(values, chosen, range(3, 6), 11, "x")
+    assert several.shape == (3, 7, *shape)
+    for epoch, found in zip(range(3, 6), several, strict=True):
+        np.testing.assert_array_equal(found, augmentation.add_noise(values, chosen, epoch, 11, "x"))
+    # The bits of today are those of runs that go on tomorrow.
+    expected = np.float32([0.5, 1.5]) + np.float32(0.5) * GOLDEN_NOISE
+    np.testing.assert_allclose(augmentation.add_noise(np.float32([[0.5, 1.5]]), [4], 2, 9), [expected], rtol=1e-6)
 
 
 def test_text_and_json() -> None:

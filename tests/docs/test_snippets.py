@@ -40,9 +40,10 @@ NOT_RUN = {
     "README.md": ["$ make studio", "$ make test", "$ source .venv/bin/activate"],
     "docs/benchmarks.md": [
         "$ inkcap bench --growth --markdown docs/benchmarks.md --picture docs/pictures/benchmark.svg",
-        "$ python benchmarks/universal.py",
+        "$ inkcap bench mlp-2-6-4-2@1 figure20-64 lenet --with inkcap-eager --with inkcap-explicit --threads 1",
         "$ python benchmarks/rewrites.py",
         "$ python benchmarks/inference.py",
+        "$ python benchmarks/input.py",
         "$ python benchmarks/signals.py",
         "$ python benchmarks/checks.py",
     ],

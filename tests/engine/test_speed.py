@@ -6,46 +6,34 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
+
+from inkcap.bench import torch_steps
+from inkcap.bench.cases import find_case
+from inkcap.bench.ours import inkcap
+from inkcap.training.allocator import kept_memory
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.mark.parametrize("number", [1, 3], ids=["MLP", "LeNet"])
-def test_a_step_is_no_slower_than_one_written_by_hand(number: int, monkeypatch) -> None:
+def ratio(name: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Give the time of our step in steps written by hand; other work is here, so a quiet moment of three is enough."""
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    import measure
-    import steps
+    from measure import compare
 
-    _, drawing, by_hand, shape, classes, batch = steps.CASES[number]
-    x = torch.randn((batch, *shape))
-    y = torch.randint(0, classes, (batch,))
-    contenders = {
-        "ours": steps.our_training_step(drawing, x, y),
-        "hand": steps.training_step_by_hand(by_hand(), x, y),
-    }
-    # Other work shares the machine: a quiet moment among three is enough.
-    best = min(
-        measure.compare("step", contenders, "hand", rounds=9, seconds=0.03).ratios["ours"].median for _ in range(3)
-    )
-    assert best < 1.25
+    case = find_case(name)
+    with kept_memory():
+        ours, hand = inkcap(case, "training", engine), torch_steps.eager(case, "training")
+        contenders = {"ours": lambda: ours.run(1), "hand": lambda: hand.run(1)}
+        return min(compare("step", contenders, "hand", 9, 0.03).ratios["ours"].median for _ in range(3))
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["one sample", "a batch"])
-def test_a_universal_step_is_faster_than_the_loop_that_everyone_writes(number: int, monkeypatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    import measure
-    import steps
-    import universal
+@pytest.mark.parametrize("name", ["figure20-64", "lenet"])
+def test_a_step_is_no_slower_than_one_written_by_hand(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ratio(name, "eager", monkeypatch) < 1.25
 
-    _, drawing, by_hand, shape, classes, batch = universal.CASES[number]
-    x = torch.randn((batch, *shape))
-    y = torch.randint(0, classes, (batch,))
-    contenders = {
-        "ours": steps.our_training_step(drawing, x, y, universal.DESCENT, universal=True),
-        "hand": steps.training_step_by_hand(by_hand(), x, y, torch.optim.SGD, universal.DESCENT.rate),
-    }
-    best = min(
-        measure.compare("step", contenders, "hand", rounds=9, seconds=0.03).ratios["ours"].median for _ in range(3)
-    )
-    assert best < 0.8
+
+@pytest.mark.parametrize("name", ["mlp-2-6-4-2@1", "figure20-64"])
+def test_an_explicit_step_is_faster_than_the_loop_that_everyone_writes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ratio(name, "explicit", monkeypatch) < 0.8

@@ -1,6 +1,6 @@
 """A training that is ready to start: drawing, recipe and data checked, the module built, the course made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from inkcap.engine import build, initialise, load_weights
 from inkcap.network import Network, Report, as_plain, check
 from inkcap.recipes import Recipe, RecipeError, complete_pace, monitored
 from inkcap.recipes.measures import PLAYED
-from inkcap.training.batches import Batches
+from inkcap.training.batches import Batches, EpochsAhead
 from inkcap.training.borrowing import Memory, borrow, learning_names
-from inkcap.training.data import epoch_order
+from inkcap.training.data import epoch_orders
 from inkcap.training.data.download import Progress
 from inkcap.training.engines.choice import Choice
 from inkcap.training.engines.narrow import check_precision, make_scaler
@@ -31,7 +31,7 @@ from inkcap.training.optimisers import NARROW
 from inkcap.training.pace import Pace
 from inkcap.training.playing import answering, play, solve
 from inkcap.training.pretraining import Layer, find_stack
-from inkcap.training.scores import make_scores, measures_of
+from inkcap.training.scores import Batch, make_scores, measures_of
 from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
 from inkcap.training.snapshots import Snapshot, frozen_of
@@ -221,11 +221,16 @@ def make_course(job: Job) -> Course:
         validation = replace(validation, workers=_workers(recipe, validation))
     scales = target_scales(facts, material.fit, material.preparation)
 
-    def order(epoch: int) -> Tensor:
-        numbers = torch.from_numpy(epoch_order(training.samples, recipe.seed, epoch))
+    def orders(epochs: range) -> Sequence[Tensor]:
+        numbers = torch.from_numpy(epoch_orders(training.samples, recipe.seed, epochs))
         # Samples that lie ready on a device are picked there; raw ones are picked on the processor.
-        return numbers.to(device) if training.finish is None else numbers
+        return (numbers.to(device) if training.finish is None else numbers).unbind()
 
+    def ready(epochs: range) -> Sequence[Sequence[Batch]]:
+        return training.of_epochs(torch.stack([order(epoch) for epoch in epochs]), epochs)
+
+    order = EpochsAhead(orders, training.values, recipe.epochs)
+    at_once = training.small and not training.workers and material.dataset.world is None
     course = Course(
         module=job.module,
         parameters=job.learning,
@@ -234,6 +239,8 @@ def make_course(job: Job) -> Course:
         training=training,
         validation=validation,
         order=order,
+        # As many epochs at a time as orders, which are therefore there.
+        ready=EpochsAhead(ready, training.values, recipe.epochs) if at_once else None,
         recipe=recipe,
         monitor=plan.monitor,
         keeper=SilentKeeper(),

@@ -96,7 +96,7 @@ def _run_epoch(session: Session) -> None:
     order = course.order(epoch)
     watch = course.watch
     last = before + course.training.steps if watch is not None else -1
-    for inputs, targets in session.pace.over(session.samples().shuffled(order, epoch, session.batches), epoch):
+    for inputs, targets in session.pace.over(session.coming(order), epoch):
         schedule.before_step(step)
         if watch is not None and step + 1 == last:
             watch.before_last_step()

@@ -1,7 +1,7 @@
 """Data for one network: loaded, checked, matched with its inputs and outputs, split and prepared."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -181,17 +181,28 @@ def make_batches(
         name = fit.outputs[output.name]
         values = preparation.apply_targets(part.targets[name], name)
         targets.append(encode_target(values, output, losses[output.name], name))
-    arrays = [part.inputs[fit.inputs[capsule.name]] for capsule in facts.inputs]
+    names = [fit.inputs[capsule.name] for capsule in facts.inputs]
+    arrays = [part.inputs[name] for name in names]
     ready = sum(4 * values.size for values in arrays) <= _READY_BYTES
-    finish = _finisher(facts, fit, preparation, augmentation, recipe.seed)
-    move = _mover(part, [fit.outputs[output.name] for output in facts.outputs], augmentation, recipe.seed)
-    if augmentation is None and ready:
-        raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
-        inputs = finish(raw, torch.arange(len(part)), 0)
+    if augmentation is None:
+        finish = _finisher(facts, names, preparation)
+        if not ready:
+            return Batches(_tensors(arrays), tuple(targets), recipe.batch, device, finish)
+        inputs = finish(_tensors(arrays), torch.arange(len(part)), 0)
         placed, wanted = (tuple(aligned(values.to(device)) for values in part) for part in (inputs, targets))
         return Batches(placed, wanted, recipe.batch, device)
-    raw = tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
-    return Batches(raw, tuple(targets), recipe.batch, device, finish, move)
+    if augmentation.moves_pixels or not ready:
+        finish = _varying(facts, names, preparation, augmentation, recipe.seed)
+        move = _mover(part, [fit.outputs[output.name] for output in facts.outputs], augmentation, recipe.seed)
+        return Batches(_tensors(arrays), tuple(targets), recipe.batch, device, finish, move=move)
+    # Noise comes after everything else, which is therefore done once.
+    arrays = [preparation.apply(values, name) for values, name in zip(arrays, names, strict=True)]
+    finish, several = _noising(facts, names, augmentation, recipe.seed, arrays)
+    return Batches(_tensors(arrays), tuple(targets), recipe.batch, device, finish, several)
+
+
+def _tensors(arrays: Sequence[NDArray[Any]]) -> tuple[Tensor, ...]:
+    return tuple(torch.from_numpy(np.ascontiguousarray(values)) for values in arrays)
 
 
 def target_scales(facts: NetworkFacts, fit: Fit, preparation: Preparation) -> dict[str, Tensor]:
@@ -214,8 +225,7 @@ def prepared_input(
     capsule = facts.inputs[place]
     if capsule.picks_from:
         _check_picking(values, capsule, name)
-    prepared = np.ascontiguousarray(preparation.apply(values, name))
-    return torch.from_numpy(prepared).reshape(len(prepared), *capsule.shape).to(getattr(torch, capsule.dtype))
+    return _taken(preparation.apply(values, name), capsule)
 
 
 def _check_picking(values: NDArray[Any], capsule: CapsuleFacts, name: str) -> None:
@@ -231,27 +241,64 @@ def _check_picking(values: NDArray[Any], capsule: CapsuleFacts, name: str) -> No
         )
 
 
-def _finisher(
-    facts: NetworkFacts, fit: Fit, preparation: Preparation, augmentation: Augmentation | None, seed: int
+def _finisher(facts: NetworkFacts, names: Sequence[str], preparation: Preparation) -> Finish:
+    def finish(inputs: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
+        named = zip(inputs, names, strict=True)
+        return tuple(
+            prepared_input(values.numpy(), facts, place, preparation, name)
+            for place, (values, name) in enumerate(named)
+        )
+
+    return finish
+
+
+def _varying(
+    facts: NetworkFacts, names: Sequence[str], preparation: Preparation, augmentation: Augmentation, seed: int
 ) -> Finish:
-    names = [fit.inputs[capsule.name] for capsule in facts.inputs]
+    """Give what varies raw samples, prepares them and adds noise."""
 
     def finish(inputs: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
         finished: list[Tensor] = []
         indices: NDArray[np.int64] = numbers.numpy()
-        for place, (values, name) in enumerate(zip(inputs, names, strict=True)):
-            array: NDArray[Any] = values.numpy()
-            if augmentation is None:
-                finished.append(prepared_input(array, facts, place, preparation, name))
-                continue
-            varied = preparation.apply(augmentation.apply(array, indices, epoch, seed), name)
-            noisy = np.ascontiguousarray(augmentation.add_noise(varied, indices, epoch, seed, name))
-            capsule = facts.inputs[place]
-            tensor = torch.from_numpy(noisy).reshape(len(noisy), *capsule.shape)
-            finished.append(tensor.to(getattr(torch, capsule.dtype)))
+        for values, name, capsule in zip(inputs, names, facts.inputs, strict=True):
+            varied = preparation.apply(augmentation.apply(values.numpy(), indices, epoch, seed), name)
+            finished.append(_taken(augmentation.add_noise(varied, indices, epoch, seed, name), capsule))
         return tuple(finished)
 
     return finish
+
+
+def _noising(
+    facts: NetworkFacts,
+    names: Sequence[str],
+    augmentation: Augmentation,
+    seed: int,
+    arrays: Sequence[NDArray[np.float32]],
+) -> tuple[Finish, Callable[[range], tuple[Tensor, ...]]]:
+    """Give what adds noise to prepared samples, and what adds it to all of them for several epochs."""
+    named = list(zip(names, facts.inputs, strict=True))
+
+    def finish(inputs: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
+        indices: NDArray[np.int64] = numbers.numpy()
+        return tuple(
+            _taken(augmentation.add_noise(prepared.numpy(), indices, epoch, seed, name), capsule)
+            for prepared, (name, capsule) in zip(inputs, named, strict=True)
+        )
+
+    def several(epochs: range) -> tuple[Tensor, ...]:
+        noised: list[Tensor] = []
+        for prepared, (name, capsule) in zip(arrays, named, strict=True):
+            found = augmentation.add_noises(prepared, np.arange(len(prepared)), epochs, seed, name)
+            noised.append(_taken(found.reshape(-1, *prepared.shape[1:]), capsule))
+        return tuple(noised)
+
+    return finish, several
+
+
+def _taken(values: NDArray[np.float32], capsule: CapsuleFacts) -> Tensor:
+    """Give values in the shape and the type that an input takes."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values)).reshape(len(values), *capsule.shape)
+    return tensor.to(getattr(torch, capsule.dtype))
 
 
 def _mover(part: Dataset, names: list[str], augmentation: Augmentation | None, seed: int) -> Finish | None:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -18,7 +18,7 @@ from inkcap.training.losses import TotalLoss
 from inkcap.training.optimisers import make_optimiser
 from inkcap.training.pace import Pace
 from inkcap.training.schedules import RateSchedule
-from inkcap.training.scores import Score
+from inkcap.training.scores import Batch, Score
 from inkcap.training.stopping import StopRequest
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class Course:
     keeper: Keeper
     listener: Listener
     stop: StopRequest
+    ready: Callable[[int], Sequence[Batch]] | None = None
+    """Gives the batches of an epoch, where the set is so small that those of several epochs are made at once."""
     settle: Callable[[], None] = lambda: None
     stepping: Callable[["Course", torch.optim.Optimizer], TakeStep] = step_by_autograd
     """Makes what takes the steps, for an optimiser."""
@@ -226,6 +228,16 @@ class Session:
         if self.course.play is not None and self.played is None:
             self.played = self.course.play(self.epoch)
         return self.played or self.course.training
+
+    def coming(self, order: Tensor) -> Iterator[Batch]:
+        """Give the batches of the epoch in hand that are not done yet, in the epoch's order."""
+        if self.course.ready is not None:
+            return self._of_ready(self.course.ready)
+        return self.samples().shuffled(order, self.epoch, self.batches)
+
+    def _of_ready(self, ready: Callable[[int], Sequence[Batch]]) -> Iterator[Batch]:
+        # Made when the first one is asked for, so that the time is counted.
+        yield from ready(self.epoch)[self.batches :]
 
     def next_epoch(self) -> None:
         """Stand before the next epoch."""

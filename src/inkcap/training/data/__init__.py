@@ -20,7 +20,7 @@ from inkcap.training.data.preview import PartPreview, Preview
 from inkcap.training.data.scaling import Scaling
 from inkcap.training.data.single import load_one_input
 from inkcap.training.data.sources import FORMATS, SOURCES, FileFormat, Source, load, load_named
-from inkcap.training.data.splitting import epoch_order, split
+from inkcap.training.data.splitting import epoch_order, epoch_orders, split
 from inkcap.training.data.tables import TableLayout
 from inkcap.training.data.validation import Fit, fit_to, validate
 from inkcap.training.data.wording import shape_text
@@ -51,6 +51,7 @@ __all__ = [
     "World",
     "data_folder",
     "epoch_order",
+    "epoch_orders",
     "fit_to",
     "load",
     "load_named",

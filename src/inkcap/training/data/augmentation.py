@@ -21,8 +21,8 @@ from inkcap.training.data.wording import listing, near_matches, shape_text
 
 _NAMES = ("crop", "flip", "shift", "rotate", "noise")
 _FLIPS = ("horizontal", "vertical", "both")
-_PIECE = 256
-"""Samples treated at a time: few enough that the work arrays stay in the processor's cache."""
+_PIECE = 1 << 16
+"""Values treated at a time: few enough that the work arrays stay in the processor's cache."""
 
 _FLIP_ROW, _FLIP_COLUMN, _CROP_ROW, _CROP_COLUMN, _SHIFT_ROW, _SHIFT_COLUMN, _ANGLE, _DRAWS = range(8)
 
@@ -121,8 +121,9 @@ class Augmentation:
             return images
         draws = _draws(indices, epoch, seed)
         varied = np.empty_like(images)
-        for start in range(0, len(images), _PIECE):
-            piece = slice(start, start + _PIECE)
+        step = max(1, _PIECE // math.prod(images.shape[1:]))
+        for start in range(0, len(images), step):
+            piece = slice(start, start + step)
             varied[piece] = self._varied(images[piece], draws[piece])
         return varied
 
@@ -145,13 +146,20 @@ class Augmentation:
         """Add normal noise to prepared values; inputs of different names get different noise."""
         if self.noise <= 0.0 or not len(prepared):
             return prepared
-        key = counter.key_of(seed, "augment", epoch, "noise", name)
+        return self.add_noises(prepared, indices, range(epoch, epoch + 1), seed, name)[0]
+
+    def add_noises(
+        self, prepared: NDArray[np.float32], indices: ArrayLike, epochs: range, seed: int, name: str = "x"
+    ) -> NDArray[np.float32]:
+        """Give for each of some epochs what `add_noise` gives: of few values many epochs cost hardly more than one."""
         chosen = np.asarray(indices, dtype=np.int64).reshape(-1)
-        noisy = prepared.reshape(len(prepared), -1).astype(np.float32)
-        for start in range(0, len(noisy), _PIECE):
-            piece = slice(start, start + _PIECE)
-            noisy[piece] += np.float32(self.noise) * counter.normals(key, chosen[piece], noisy.shape[1])
-        return noisy.reshape(prepared.shape)
+        keys = np.array([counter.key_of(seed, "augment", epoch, "noise", name) for epoch in epochs], np.uint64)
+        many = (np.repeat(keys, len(chosen)), np.tile(chosen, len(epochs)))
+        size = math.prod(prepared.shape[1:])
+        noises = counter.normals(*many, size).reshape(len(epochs), len(chosen), size)
+        noises *= np.float32(self.noise)
+        noises += prepared.reshape(len(prepared), size)
+        return noises.reshape(len(epochs), *prepared.shape)
 
     def _varied(self, images: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[Any]:
         if self.flip:
@@ -219,42 +227,64 @@ def _flipped(images: NDArray[Any], flip: str, draws: NDArray[np.float64]) -> NDA
 
 def _moved(images: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], reach: int) -> NDArray[Any]:
     """Move each image down and right by its own number of pixels, with zeros coming in."""
-    count, _, height, width = images.shape
-    padded = np.pad(images, ((0, 0), (0, 0), (reach, reach), (reach, reach)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (height, width), axis=(2, 3))
-    return windows[np.arange(count), :, reach - rows, reach - columns]
+    count, channels, height, width = images.shape
+    high, wide = height + 2 * reach, width + 2 * reach
+    padded = np.zeros((count, channels, high, wide), images.dtype)
+    padded[:, :, reach:-reach, reach:-reach] = images
+    starts = np.arange(count * channels, dtype=np.int64).reshape(count, channels) * (high * wide)
+    starts += ((reach - rows) * wide + (reach - columns))[:, None]
+    down, right = np.indices((height, width), np.int64).reshape(2, -1)
+    return padded.reshape(-1).take(starts[:, :, None] + (down * wide + right)).reshape(images.shape)
 
 
 def rotated(images: NDArray[Any], degrees: NDArray[np.float64]) -> NDArray[Any]:
     """Rotate each image about its middle, anticlockwise by its own angle, bilinearly with zeros from outside."""
     count, channels, height, width = images.shape
-    angles = np.deg2rad(degrees)[:, None, None]
+    angles = np.deg2rad(degrees)[:, None]
     cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
-    down = (np.arange(height, dtype=np.float32) - np.float32((height - 1) / 2))[None, :, None]
-    right = (np.arange(width, dtype=np.float32) - np.float32((width - 1) / 2))[None, None, :]
+    # Pixels in one row: long rows are what numpy is quick at.
+    down, right = (
+        (along - np.float32((size - 1) / 2)).reshape(1, -1)
+        for along, size in zip(np.indices((height, width), np.float32), (height, width), strict=True)
+    )
     # For every pixel of the result, the place in the image it comes from; +1 for the border of zeros below.
-    rows: NDArray[Any] = cosines * down + sines * right + np.float32((height - 1) / 2 + 1)
-    columns: NDArray[Any] = cosines * right - sines * down + np.float32((width - 1) / 2 + 1)
-    np.clip(rows, 0, height + 1, out=rows)
-    np.clip(columns, 0, width + 1, out=columns)
-    top = np.minimum(rows.astype(np.int64), height)
-    left = np.minimum(columns.astype(np.int64), width)
-    below = (rows - top.astype(np.float32))[:, None]
-    beside = (columns - left.astype(np.float32))[:, None]
-    padded: NDArray[Any] = np.pad(images.astype(np.float32), ((0, 0), (0, 0), (1, 1), (1, 1))).reshape(-1)
-    plane = (height + 2) * (width + 2)
-    starts = (np.arange(count * channels, dtype=np.int64) * plane).reshape(count, channels, 1, 1)
-    corner = starts + (top * (width + 2) + left)[:, None]
-    upper = _between(np.take(padded, corner), np.take(padded, corner + 1), beside)
-    corner += width + 2
-    lower = _between(np.take(padded, corner), np.take(padded, corner + 1), beside)
-    turned = _between(upper, lower, below)
-    return np.rint(turned).astype(images.dtype) if images.dtype.kind in "iu" else turned.astype(images.dtype)
+    rows = _kept_inside(cosines * down + sines * right, (height - 1) / 2 + 1, height + 1)
+    columns = _kept_inside(cosines * right - sines * down, (width - 1) / 2 + 1, width + 1)
+    top = np.clip(np.floor(rows), np.float32(0), np.float32(height))
+    left = np.clip(np.floor(columns), np.float32(0), np.float32(width))
+    below, beside = (rows - top)[:, None], (columns - left)[:, None]
+    padded: NDArray[Any] = np.zeros((count, channels, height + 2, width + 2), np.float32)
+    padded[:, :, 1:-1, 1:-1] = images
+    # Numbers of pixels are exact in float32 below 2²⁴, and quicker there.
+    exact = np.float32 if padded[0, 0].size < 1 << 24 else np.float64
+    corner = (top.astype(exact, copy=False) * exact(width + 2) + left).astype(np.int64)
+    starts = (np.arange(count * channels, dtype=np.int64) * padded[0, 0].size).reshape(count, channels, 1)
+    places = starts + corner[:, None]
+    upper = _at(padded, places, beside)
+    places += width + 2
+    turned = _between(upper, _at(padded, places, beside), below).reshape(images.shape)
+    whole = images.dtype.kind in "iu"
+    return (np.rint(turned) if whole else turned).astype(images.dtype)
+
+
+def _kept_inside(places: NDArray[Any], middle: float, most: int) -> NDArray[Any]:
+    """Count places from the edge instead of the middle, none beyond the border."""
+    places += np.float32(middle)
+    return np.clip(places, np.float32(0), np.float32(most), out=places)
+
+
+def _at(values: NDArray[Any], places: NDArray[np.int64], beside: NDArray[Any]) -> NDArray[Any]:
+    """Take what lies between the values at some places and those that follow them."""
+    flat = values.reshape(-1)
+    return _between(flat.take(places), flat[1:].take(places), beside)
 
 
 def _between(first: NDArray[Any], second: NDArray[Any], share: NDArray[Any]) -> NDArray[Any]:
-    """Interpolate between two values."""
-    return first + (second - first) * share
+    """Interpolate between two values, in the place of the second."""
+    second -= first
+    second *= share
+    second += first
+    return second
 
 
 def prepare_batch(

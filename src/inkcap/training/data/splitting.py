@@ -66,6 +66,11 @@ def _shares(counts: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
 
 def epoch_order(n: int, seed: int, epoch: int) -> Indices:
     """Give the order in which an epoch visits n samples; it depends on nothing but the three numbers."""
-    if n < 0 or epoch < 0:
-        raise DataError(f"An order needs n ≥ 0 and epoch ≥ 0, not n={n}, epoch={epoch}.")
-    return counter.permutation(counter.key_of(seed, "order", n, epoch), n)
+    return epoch_orders(n, seed, range(epoch, epoch + 1))[0]
+
+
+def epoch_orders(n: int, seed: int, epochs: range) -> Indices:
+    """Give the orders of several epochs, as an array (epochs, n): those of few samples cost hardly more than one."""
+    if n < 0 or epochs.start < 0:
+        raise DataError(f"An order needs n ≥ 0 and epoch ≥ 0, not n={n}, epoch={epochs.start}.")
+    return counter.permutations([counter.key_of(seed, "order", n, epoch) for epoch in epochs], n)

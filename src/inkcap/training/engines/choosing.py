@@ -101,9 +101,7 @@ def choose(case: Case) -> Chosen:
         return Chosen(eager)
     if case.work < WORTH_MEASURING:
         return Chosen(eager)
-    key = key_of(
-        case.network, case.facts, case.course, [case.threads, case.threads_given, case.worth_compiling]
-    )
+    key = key_of(case.network, case.facts, case.course, [case.threads, case.threads_given, case.worth_compiling])
     known = recall_choice(key)
     if known is not None:
         return Chosen(known)
