@@ -1,5 +1,5 @@
 """``python -m inkcap`` is ``inkcap``."""
 
-from inkcap.cli import main
+from inkcap.cli import command
 
-main()
+command()

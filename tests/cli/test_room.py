@@ -33,8 +33,6 @@ def test_it_begins_anew_as_the_same_process(tmp_path: Path, given: str | None, w
 
 
 def test_a_process_of_somebody_else_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch  # noqa: F401  # as whoever calls the command from Python has it
-
     monkeypatch.delenv(TUNABLES, raising=False)
     monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("it began anew"))
     monkeypatch.setattr(sys, "argv", ["inkcap", "train", "--help"])

@@ -53,4 +53,4 @@ def test_the_metadata_say_what_is_needed(wheel, metadata):
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "MIT"
     assert "Inkcap contributors" in wheel.read("inkcap-0.1.0.dist-info/licenses/LICENSE").decode()
-    assert "inkcap = inkcap.cli:main" in wheel.read("inkcap-0.1.0.dist-info/entry_points.txt").decode()
+    assert "inkcap = inkcap.cli:command" in wheel.read("inkcap-0.1.0.dist-info/entry_points.txt").decode()

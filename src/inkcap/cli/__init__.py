@@ -1,5 +1,5 @@
 """The command line."""
 
-from inkcap.cli.app import app, main
+from inkcap.cli.app import app, command, main
 
-__all__ = ["app", "main"]
+__all__ = ["app", "command", "main"]

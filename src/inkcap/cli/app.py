@@ -43,17 +43,21 @@ def _begin_with_room() -> None:
     from inkcap.recipes.apart import TUNABLES, roomy_environment
 
     wanted = roomy_environment()
-    # A process that has torch already is not the command's own: a test, a notebook.
-    if sys.platform != "linux" or sys.argv[1:2] not in ([name] for name in _TRAINS) or "torch" in sys.modules:
+    if sys.platform != "linux" or sys.argv[1:2] not in ([name] for name in _TRAINS):
         return
     if wanted and os.environ.get(TUNABLES) != wanted[TUNABLES]:
         command = [sys.executable, "-m", "inkcap", *sys.argv[1:]]
         os.execve(sys.executable, command, {**os.environ, **wanted})  # noqa: S606
 
 
+def command() -> None:
+    """Run a command in a process that is its own, and may be begun anew; whoever has a process already calls main."""
+    _begin_with_room()
+    main()
+
+
 def main() -> None:
     """Run a command: exit code 2 for bad input, 1 for a failed run, never a traceback for a user's mistake."""
-    _begin_with_room()
     from inkcap.cli import commands
 
     commands.register()
