@@ -78,6 +78,7 @@ def train(
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
     engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
+    recompute: Annotated[list[str] | None, typer.Option(metavar="GROUP", help=HELP["recompute"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,

@@ -105,12 +105,12 @@ def couple_product(
     by_logits = _softmax_product(result, gradient, dim)
     by_votes, by_bias = torch.zeros_like(votes), torch.zeros_like(bias)
     for coefficients, total in reversed(rounds):
-        by_votes += by_logits[..., None] * squash_vectors(total)
+        by_votes.addcmul_(by_logits[..., None], squash_vectors(total))
         by_parents = torch.einsum("zij,zijb->zjb", by_logits, votes)[:, None]
         by_total = squash_product(total, by_parents)
         by_bias += by_total.sum_to_size(bias.shape)
-        by_coefficients, part = combine_product(coefficients, votes, by_total)
-        by_votes += part
+        by_votes.addcmul_(coefficients[..., None], by_total)
+        by_coefficients = torch.einsum("zijb,zjb->zij", votes, by_total[:, 0])
         by_logits = by_logits + _softmax_product(coefficients, by_coefficients, dim)
     return (by_votes, by_bias)[: len(v)]
 

@@ -136,6 +136,11 @@ class Recipe:
         most=64,
     )
     engine: str = entry("auto", "choice", "what computes the steps; auto = what is fastest here", choices=ENGINES)
+    recompute: tuple[str, ...] = entry(
+        (),
+        "texts",
+        "groups whose values are not kept but computed again on the way back, to need less memory; all = each",
+    )
     pretrain: int = entry(
         0,
         "whole",
