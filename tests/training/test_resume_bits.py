@@ -16,7 +16,7 @@ import pytest
 import torch
 from standing import Stand, Training, garbage
 
-from inkcap.drawing import Drawing
+from inkcap.drawing import Drawing, make_group
 from inkcap.recipes import OPTIMISERS, DataSpec, OptimiserSpec, Recipe, ScheduleSpec
 from inkcap.training.session import Session
 from inkcap.zoo.games import small_q_network
@@ -56,6 +56,13 @@ def _player() -> Drawing:
     drawing = small_q_network(input=(2, 3, 4), width=3, hidden=8)
     drawing.wear("c2", "batch-norm")
     drawing.wear("h", "dropout", probability=0.3)
+    return drawing
+
+
+def _grouped() -> Drawing:
+    """Two hidden layers as a group, one of which wears a norm and dropout."""
+    drawing = _drawn()
+    make_group(drawing, ["a", "b"], "both")
     return drawing
 
 
@@ -110,6 +117,7 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
     "float16": (_drawn("float16", wear=False), {}),
     "float16, momentum": (_drawn("float16", wear=False), {"optimiser": OptimiserSpec("momentum", 0.05)}),
     "float64": (_drawn("float64"), {}),
+    "groups computed again": (_grouped(), {"recompute": ("all",)}),
     "frozen": (_drawn(), {"freeze": ("a.*",)}),
     "no validation": (_drawn(), {"validation": 0.0}),
     "accuracy": (_drawn(), {"monitor": "accuracy"}),

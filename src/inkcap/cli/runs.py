@@ -21,7 +21,7 @@ from inkcap.recipes.measures import said_once, value_text
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
     from inkcap.recipes import Recipe
-    from inkcap.training import Evaluation, OutputPrediction, RunResult, Watching
+    from inkcap.training import Evaluation, OutputPrediction, RunResult
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run of the workspace, or the path of its folder.")]
 WorkspaceOption = Annotated[Path, typer.Option("--workspace", help="Folder of drawings, data and runs.")]
@@ -80,6 +80,7 @@ def train(
     engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
     switch_engine: Annotated[str | None, typer.Option(metavar="ENGINE@STEP", help=HELP["switch_engine"])] = None,
     precision: Annotated[str | None, typer.Option(help=HELP["precision"])] = None,
+    recompute: Annotated[list[str] | None, typer.Option(metavar="GROUP", help=HELP["recompute"])] = None,
     pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
     checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
     signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
@@ -94,7 +95,6 @@ def train(
 ) -> None:
     """Train a drawing and keep the run in the workspace's folder 'runs'. Ctrl-C keeps what was learnt."""
     from inkcap.drawing import load_drawing
-    from inkcap.training.environment import prepare_environment
 
     drawing = load_drawing(file)
     given = {k: v for k, v in locals().items() if k in FIELDS and v is not None}
@@ -102,10 +102,7 @@ def train(
     chosen = with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
     chosen = with_kind(chosen, "schedule", schedule, schedule_option, None)
     existing(workspace)
-    prepare_environment()
-    from inkcap.training import Watching
-
-    result = _train(drawing, chosen, workspace, until, sweep, Watching(tensorboard, mlflow), quiet=quiet or as_json)
+    result = _train(drawing, chosen, workspace, until, sweep, (tensorboard, mlflow), quiet=quiet or as_json)
     show_result(result, workspace, as_json)
 
 
@@ -115,17 +112,20 @@ def _train(
     workspace: Path,
     until: int | None,
     sweep: str,
-    watching: Watching,
+    watchers: tuple[bool, str],
     *,
     quiet: bool,
 ) -> RunResult:
+    from inkcap.training.environment import prepare_environment
+
+    prepare_environment()
     from inkcap.cli.progress import fetching, watch
     from inkcap.network import check
-    from inkcap.training import StopRequest
+    from inkcap.training import StopRequest, Watching
     from inkcap.training import train as train_drawing
 
     _ = check(drawing).network
-    stop = StopRequest(until)
+    stop, watching = StopRequest(until), Watching(*watchers)
     with watch(quiet=quiet) as listener, fetching(quiet=quiet) as progress:
         return train_drawing(
             *(drawing, recipe, workspace, listener), stop=stop, progress=progress, sweep=sweep, watching=watching

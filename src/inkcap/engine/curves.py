@@ -31,6 +31,15 @@ class Curve:
     reference: Callable[[Array, Attributes], Array]
     printed: Callable[[Printed, Attributes], Printed]
     kinks: Callable[[Attributes], tuple[float, ...]] = lambda at: ()
+    backward: Callable[[Tensor, Tensor, Attributes], Tensor] | None = None
+    """The gradient by x from the one by y and x, where that is had without the slope of every number."""
+
+    def product(self, x: Tensor, y: Tensor, gradient: Tensor, at: Attributes) -> Tensor:
+        """Carry a gradient back."""
+        return gradient * self.slope(x, y, at) if self.backward is None else self.backward(gradient, x, at)
+
+
+_aten = torch.ops.aten
 
 
 def square_root(x: Tensor) -> Tensor:
@@ -111,6 +120,7 @@ CURVES: dict[str, Curve] = {
         lambda x, y, at: torch.full_like(x, at["scale"]),
         lambda x, at: at["scale"] * x + at["shift"],
         _affine,
+        backward=lambda gradient, x, at: gradient * at["scale"],
     ),
     "power": Curve(
         lambda x, at: x ** at["exponent"],
@@ -153,13 +163,18 @@ CURVES: dict[str, Curve] = {
         lambda at: (0.0,),
     ),
     "gelu": Curve(
-        lambda x, at: F.gelu(x), _gelu_slope, lambda x, at: x * (1 + _ERF(x / math.sqrt(2))) / 2, _called("F.gelu")
+        lambda x, at: F.gelu(x),
+        _gelu_slope,
+        lambda x, at: x * (1 + _ERF(x / math.sqrt(2))) / 2,
+        _called("F.gelu"),
+        backward=lambda gradient, x, at: _aten.gelu_backward.default(gradient, x),
     ),
     "gelu_tanh": Curve(
         lambda x, at: F.gelu(x, approximate="tanh"),
         _gelu_tanh_slope,
         lambda x, at: x / 2 * (1 + np.tanh(_tanh_inside(x, x**3))),
         lambda x, at: Printed(f'F.gelu({x.text}, approximate="tanh")'),
+        backward=lambda gradient, x, at: _aten.gelu_backward.default(gradient, x, approximate="tanh"),
     ),
     "silu": Curve(
         lambda x, at: F.silu(x),

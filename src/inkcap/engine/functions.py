@@ -152,7 +152,7 @@ def _code_distance_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attrib
 FUNCTIONS: dict[str, tuple[Compute, Product]] = {
     "curve": (
         lambda v, at: CURVES[at["of"]].compute(v[0], at),
-        lambda v, y, g, at: (g * CURVES[at["of"]].slope(v[0], y, at),),
+        lambda v, y, g, at: (CURVES[at["of"]].product(v[0], y, g, at),),
     ),
     "prelu": (lambda v, at: F.prelu(v[0], v[1]), _prelu_product),
     "piece_max": (lambda v, at: _pieces(v[0], at["pieces"]).max(2).values, _piece_max_product),

@@ -67,14 +67,16 @@ def _joined(x: Tensor) -> Tensor:
 
 
 def _attend_product(v: Sequence[Tensor], y: Tensor, g: Tensor, at: Attributes) -> tuple[Tensor, ...]:
-    q, k, values, slope = (_split(x, at["heads"]) for x in (*v, g))
-    scores = q @ k.mT * q.shape[-1] ** -0.5
+    q, k, values, made, slope = (_split(x, at["heads"]) for x in (*v, y, g))
+    scale = q.shape[-1] ** -0.5
+    shares = (q @ k.mT).mul_(scale)
     if at["causal"]:
-        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=g.device).triu(1)
-        scores = scores.masked_fill(hidden, -torch.inf)
-    shares = scores.softmax(-1)
-    by_shares = slope @ values.mT
-    by_scores = shares * (by_shares - (by_shares * shares).sum(-1, keepdim=True)) * q.shape[-1] ** -0.5
+        hidden = torch.ones(shares.shape[-2:], dtype=torch.bool, device=g.device).triu(1)
+        shares = shares.masked_fill_(hidden, -torch.inf)
+    shares = shares.softmax(-1)
+    # Σ ∂L/∂share · share over a row is what the slope and the result of the row have in common.
+    common = (slope * made).sum(-1, keepdim=True)
+    by_scores = (slope @ values.mT).sub_(common).mul_(shares).mul_(scale)
     return _joined(by_scores @ k), _joined(by_scores.mT @ q), _joined(shares.mT @ slope)
 
 

@@ -222,6 +222,24 @@ def _softmax_back(page: Page, call: Call) -> Parts:
     return (f"softmax_backward({call.gradient}, {call.result}, {axis}, {call.result}.dtype)",)
 
 
+def _normalised(x: Tensor, groups: int, epsilon: float) -> tuple[Tensor, Tensor]:
+    """Normalise over groups of channels; beside it stands by how much each group was scaled."""
+    sizes = (x.shape[0], x.shape[1], x[0, 0].numel(), groups, epsilon)
+    made, _, spread = _aten.native_group_norm.default(x.contiguous(), None, None, *sizes)
+    return made, spread
+
+
+def _normalised_back(gradient: Tensor, result: Tensor, spread: Tensor, groups: int) -> Tensor:
+    """Leave out what changes a group's mean or its length, which normalising takes away again."""
+    slope, found = (t.reshape(t.shape[0], groups, -1) for t in (gradient, result))
+    along = (slope * found).mean(2, keepdim=True)
+    by_x = (slope - slope.mean(2, keepdim=True)).addcmul_(found, along, value=-1)
+    return by_x.mul_(spread[..., None]).reshape(result.shape)
+
+
+LIBRARY.update(group_normalised=_normalised, group_normalised_backward=_normalised_back)
+
+
 def _cat_back(page: Page, call: Call) -> Parts:
     axis, made = 1 + call.step.attributes["axis"], f"p_{call.gradient}"
     page.write(f"{made} = {call.gradient}.split([{', '.join(f'{x}.shape[{axis}]' for x in call.arguments)}], {axis})")
@@ -266,6 +284,15 @@ RULES: dict[str, Rule] = {
     "softmax": Rule(lambda page, c: f"softmax({c.arguments[0]}, {c.step.attributes['axis']})", _softmax_back),
     "concatenate": Rule(
         lambda page, c: f"torch.cat(({', '.join(c.arguments)},), {1 + c.step.attributes['axis']})", _cat_back
+    ),
+    "normalise": Rule(
+        lambda page, c: (
+            f"group_normalised({c.arguments[0]}, {c.step.attributes['groups']}, {c.step.attributes['epsilon']})"
+        ),
+        lambda page, c: (
+            f"group_normalised_backward({c.gradient}, {c.result}, {c.saved}, {c.step.attributes['groups']})",
+        ),
+        saves=True,
     ),
     "same": Rule(lambda page, c: c.arguments[0], _through),
 }

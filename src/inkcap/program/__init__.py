@@ -2,6 +2,7 @@
 
 from inkcap.program.layers import Layer, Lowered, lower_to_layers
 from inkcap.program.naming import MODULE_NAMES, RESERVED, Identifiers, class_name, identifier
+from inkcap.program.peak import Moment, fullest_moment
 from inkcap.program.program import Program, WornPart, lower_to_steps
 
 __all__ = [
@@ -10,9 +11,11 @@ __all__ = [
     "Identifiers",
     "Layer",
     "Lowered",
+    "Moment",
     "Program",
     "WornPart",
     "class_name",
+    "fullest_moment",
     "identifier",
     "lower_to_layers",
     "lower_to_steps",

@@ -142,6 +142,11 @@ class Recipe:
     precision: str = entry(
         AS_DRAWN, "choice", "numbers that the forward pass computes in; weights stay as drawn", choices=PRECISIONS
     )
+    recompute: tuple[str, ...] = entry(
+        (),
+        "texts",
+        "groups whose values are not kept but computed again on the way back, to need less memory; all = each",
+    )
     pretrain: int = entry(
         0,
         "whole",

@@ -20,7 +20,7 @@ _AROUND_THE_STEPS = (
     *("init_memory", "init_renamed"),
 )
 """What a recipe says of the first weights, of how many steps there are and who computes them, not of a step."""
-_SINCE = {"precision": AS_DRAWN}
+_SINCE: Mapping[str, object] = {"precision": AS_DRAWN, "recompute": ()}
 """What recipes have come to say, with what was so before: runs that began without a word on it go on."""
 
 

@@ -13,6 +13,7 @@ from inkcap.program import Lowered, Program, lower_to_layers, lower_to_steps
 from inkcap.recipes import Recipe
 from inkcap.training.facts import NetworkFacts
 from inkcap.training.losses import explicit_loss, wanted_returns
+from inkcap.training.recomputing import parts_in
 from inkcap.training.session import Gradients
 
 
@@ -61,6 +62,7 @@ def plan_gradients(
         values=program.moved.values(),
         gradients=[program.weights[name] for name in learning],
         rewrites=rewrites,
+        recomputed=parts_in(network.capsules, recipe.recompute),
     ).run
     whole = len(chosen) == len(facts.outputs)
 
@@ -86,6 +88,9 @@ def by_universal(
 
     @torch.no_grad()
     def backpropagate(inputs: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
+        # What the last step left makes room before this one begins, as autograd's loop has it.
+        for parameter in learned:
+            parameter.grad = None
         loss, after, gradients = planned.run(inputs, stored, targets)
         for state, value in zip(moved, after, strict=True):
             state.copy_(value)

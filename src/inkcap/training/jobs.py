@@ -31,6 +31,7 @@ from inkcap.training.optimisers import NARROW
 from inkcap.training.pace import Pace
 from inkcap.training.playing import answering, play, solve
 from inkcap.training.pretraining import Layer, find_stack
+from inkcap.training.recomputing import with_places
 from inkcap.training.scores import Batch, make_scores, measures_of
 from inkcap.training.session import Course
 from inkcap.training.smallest import smallest_batch
@@ -108,7 +109,7 @@ def plan_job(drawing: Drawing, recipe: Recipe, workspace: Path, progress: Progre
     facts = facts_of(network)
     material = gather(recipe, facts, workspace, progress)
     paced = complete_pace(material.recipe, report.parameters, len(material.training))
-    material = replace(material, recipe=paced)
+    material = replace(material, recipe=with_places(paced, drawing))
     least, left_out = smallest_batch(network, paced.batch, len(material.training))
     if left_out:
         material = replace(material, notes=(*material.notes, left_out))

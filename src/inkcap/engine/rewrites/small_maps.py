@@ -21,6 +21,7 @@ from torch.nn import functional
 from inkcap.engine.draft import Draft
 from inkcap.engine.rules import Call, Page, Parts, Rule, Written
 from inkcap.operations import Step
+from inkcap.structures import Shape
 
 FEW_POSITIONS = 4
 """Up to so many positions a kernel of one tap is taken for a matrix; beyond, convolutions were found to be faster."""
@@ -36,22 +37,27 @@ def make_matrices(draft: Draft) -> Draft:
     for step in draft.steps:
         if step.operation.name != "convolve" or step.attributes["groups"] != 1:
             continue
-        sizes, taps = shapes[step.arguments[0]][1:], shapes[step.arguments[1]][2:]
-        if not all(isinstance(size, int) for size in (*sizes, *taps)):
-            continue
-        if math.prod(taps) == 1 and math.prod(sizes) <= FEW_POSITIONS and step.shape[1:] == sizes:
+        sizes, taps = _known(shapes[step.arguments[0]][1:]), _known(shapes[step.arguments[1]][2:])
+        made = _known(step.shape[1:])
+        if math.prod(taps) == 1 and math.prod(sizes) <= FEW_POSITIONS and made == sizes:
             instead[step.target] = (replace(step, operation=_POINTWISE, attributes={}),)
         elif math.prod(sizes) < math.prod(taps):
-            spans = _spans(step, tuple(map(int, sizes)), tuple(map(int, taps)))
-            made = tuple(map(int, step.shape[1:]))
+            spans = _spans(step, sizes, taps, made)
             instead[step.target] = (replace(step, operation=_MATRIX, attributes={"spans": spans, "made": made}),)
     return draft.rewritten(instead)
 
 
-def _spans(step: Step, sizes: tuple[int, ...], taps: tuple[int, ...]) -> tuple[Span, ...]:
+def _known(sizes: Shape) -> tuple[int, ...]:
+    """Give sizes as numbers: what is to be trained has no others."""
+    known = tuple(size for size in sizes if isinstance(size, int))
+    assert len(known) == len(sizes)
+    return known
+
+
+def _spans(step: Step, sizes: tuple[int, ...], taps: tuple[int, ...], made: tuple[int, ...]) -> tuple[Span, ...]:
     """Find what every output position sees; one that sees nothing is left out."""
     at, found = step.attributes, list[Span]()
-    for number, place in enumerate(product(*map(range, step.shape[1:]))):
+    for number, place in enumerate(product(*(range(size) for size in made))):
         here, through = list[slice](), list[slice]()
         for axis, o in enumerate(place):
             apart, first = at["dilation"][axis], o * at["stride"][axis] - at["padding"][axis]

@@ -85,6 +85,8 @@ class Case:
 def choose(case: Case) -> Chosen:
     """Choose how to compute: what the recipe says, what was found before, or what is fastest now."""
     wanted = case.course.recipe.engine
+    if case.course.recipe.recompute:
+        return _recomputing(case)
     eager = Choice("eager", AS_DRAWN, case.threads)
     if wanted in ("auto", "plain") and (wanted == "plain" or case.work >= WORTH_KERNELS):
         if neurons_of(case.network, case.facts, case.course) is not None:
@@ -96,7 +98,7 @@ def choose(case: Case) -> Chosen:
     if wanted == "compiled":
         return _compiled_as_told(case)
     if wanted == "explicit":
-        return Chosen(replace(eager, engine="explicit"))
+        return Chosen(replace(eager, engine="explicit", rewrites=USUAL))
     if wanted == "eager" or _cannot_be_chosen(case):
         return Chosen(eager)
     if case.work < WORTH_MEASURING:
@@ -109,6 +111,15 @@ def choose(case: Case) -> Chosen:
     chosen = _fastest(case)
     keep_choice(key, chosen.choice)
     return chosen
+
+
+def _recomputing(case: Case) -> Chosen:
+    """Choose what computes groups twice: planned steps, which are compiled only where that is asked for."""
+    if case.network.plain is not None:
+        return Chosen(Choice("eager", AS_DRAWN, case.threads), notes=(_IN_COLUMNS,))
+    if case.course.recipe.engine == "compiled" and not _cannot_be_chosen(case):
+        return _compiled_as_told(case)
+    return Chosen(Choice("explicit", AS_DRAWN, case.threads, USUAL))
 
 
 def _cannot_be_chosen(case: Case) -> bool:
@@ -142,6 +153,7 @@ _NOT_PLAIN = (
     f"The engine plain is for small networks of neurons, up to {FEW_CONNECTIONS:,} connections, with sgd, momentum or "
     "adam and one usual loss, none of it clipped, frozen or decayed; the steps are eager."
 )
+_IN_COLUMNS = "Neurons in columns keep one number each, and nothing of them is computed twice."
 _UNFIT = "This run cannot be compiled: its samples are played, or its weights have 16 bits; the steps are eager."
 
 

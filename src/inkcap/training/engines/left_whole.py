@@ -25,10 +25,14 @@ _WHOLE: tuple[Any, ...] = (
 
 
 @cache
+def _library() -> Any:
+    """Give the library of the twins, which lives as long as the process: without it they are gone."""
+    return torch.library.Library("inkcap", "FRAGMENT")
+
+
+@cache
 def _twins() -> dict[Any, Any]:
-    """Make the twins; their library lives as long as the process."""
-    library = torch.library.Library("inkcap", "FRAGMENT")
-    _twins.library = library  # pyright: ignore[reportFunctionMemberAccess]
+    library = _library()
     made: dict[Any, Any] = {}
     for operation in _WHOLE:
         schema = str(operation._schema)

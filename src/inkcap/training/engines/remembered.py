@@ -52,7 +52,7 @@ def key_of(network: Network, facts: NetworkFacts, course: Course, allowed: Seque
     told = [
         source_of(network, dict(wanted_returns(facts, recipe))),
         [[loss.kind, loss.weight] for loss in recipe.losses],
-        [recipe.optimiser.kind, bool(recipe.clip), list(recipe.freeze)],
+        [recipe.optimiser.kind, bool(recipe.clip), list(recipe.freeze), list(recipe.recompute)],
         [min(training.batch, training.samples), training.device.type, machine(), *allowed],
         [torch.__version__, metadata.version("inkcap")],
     ]
