@@ -14,7 +14,6 @@ PIP     = $(BIN)/python -m pip install -qq
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
-export OMP_WAIT_POLICY = passive
 
 .PHONY: help studio test check format bench soak docs clean style lint types layers budgets front web browser
 
@@ -34,7 +33,7 @@ studio: $(RUNTIME) front
 # Small networks gain nothing from threads; tests that wait for processes leave room for a third worker.
 test: $(DEV) front browser
 	@$(MAKE) --no-print-directory check
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	@OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The parts side by side: pyright takes the longest, the others fit beside it.
 check: $(DEV)
@@ -77,7 +76,7 @@ bench: $(DEV) front browser
 	@$(BIN)/python benchmarks/run.py
 
 soak: $(DEV)
-	@$(BIN)/python -m pytest -m soak
+	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -m soak
 
 docs: $(DEV)
 	@$(BIN)/python tools/reference.py
