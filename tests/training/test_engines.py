@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise
+from inkcap.engine.rewrites import TRACEABLE
 from inkcap.network import check
 from inkcap.recipes import OPTIMISERS, DataSpec, LossSpec, OptimiserSpec, Recipe, recipe_from_json
 from inkcap.structures.errors import RunFailure
@@ -103,6 +104,33 @@ def test_every_update_rule_is_that_of_torch(kind: str, clip: float) -> None:
         assert kept.keys() == ours.keys()
         for name, value in kept.items():
             torch.testing.assert_close(ours[name], value, rtol=1e-6, atol=1e-8)
+
+
+def test_a_normalised_network_with_maxima_is_compiled() -> None:
+    drawing = Drawing("normalised", "float64")
+    drawing.add("x", "2D-data", height=4, width=4, channels=1)
+    drawing.then("a", "2D-relu", "convolution", kernels=4, kernel=3, padding=1, bias="none")
+    drawing.wear("a", "batch-norm")
+    drawing.then("b", "2D-downsampling", window=4)
+    drawing.then("e", "1D-identical", "reshaping")
+    drawing.then("y", "1D-softmax", "full", dimension=3)
+    network = check(drawing).network
+    facts = facts_of(network)
+    recipe = Recipe(DataSpec("any"), losses=(LossSpec("y", "cross-entropy"),), optimiser=OptimiserSpec("sgd", 0.1))
+    generator, found = torch.Generator().manual_seed(0), []
+    x = torch.randn(6, 1, 4, 4, dtype=torch.float64, generator=generator).to(memory_format=torch.channels_last)
+    y = torch.randint(0, 3, (6,), generator=generator)
+    for compiled in (False, True):
+        module = build(network, dict(wanted_returns(facts, recipe)))
+        initialise(module, network, 0)
+        optimiser = make_optimiser(recipe.optimiser, list(module.parameters()))
+        step = WholeStep(network, module, facts, recipe, optimiser, TRACEABLE)
+        step.set_rate()
+        take, values = step.function(1, 1), step.values([x], [y])
+        with torch.no_grad():
+            (compiling.compile_step(take, values) if compiled else take)(*values)
+        found.append(module.state_dict())
+    alike(*found)
 
 
 def test_all_engines_come_to_the_same_weights(tmp_path: Path) -> None:
