@@ -35,7 +35,7 @@ from inkcap.training.session import Course
 
 Step = Callable[[], Any]
 DESCENT = OptimiserSpec("momentum", RATE, {"momentum": MOMENTUM})
-RUN_SECONDS = 600.0
+RUN_SECONDS, MOST_EPOCHS = 600.0, 1_000_000
 """How long the run promises to be for which ``auto`` chooses."""
 STEPS_A_CALL = 50
 """How many steps the loop takes in one call at most."""
@@ -62,7 +62,7 @@ def training_steps(
         training=Batches(inputs, targets, len(x), x.device),
         validation=None,
         order=lambda epoch: torch.arange(len(x)),
-        recipe=replace(recipe, engine=engine, batch=len(x)),
+        recipe=replace(recipe, engine=engine, epochs=1, batch=len(x)),
         monitor="loss",
         keeper=SilentKeeper(),
         listener=Listener(),
@@ -75,8 +75,7 @@ def training_steps(
     memory: Any = torch.utils.deterministic
     memory.fill_uninitialized_memory = False
     case = TrainingCase(network, facts, report, course, torch.get_num_threads())
-    epochs = math.ceil(RUN_SECONDS * course.recipe.epochs / case.work)
-    course.recipe = replace(course.recipe, epochs=epochs)
+    course.recipe = replace(course.recipe, epochs=min(MOST_EPOCHS, math.ceil(RUN_SECONDS / case.work)))
     chosen = choose(case)
     choice = chosen.choice
     torch.set_num_threads(choice.threads)

@@ -172,7 +172,7 @@ class Batches:
         if not used:
             return [[] for _ in epochs]
         # Every epoch is filled up to whole batches, so that the next one begins where a batch may begin.
-        orders = torch.cat([orders[:, :used], orders[:, : steps * size - used]], 1)
+        orders = orders[:, torch.arange(steps * size) % used]
         rows = orders
         if self.several is not None:
             rows = orders + torch.arange(len(epochs))[:, None] * samples

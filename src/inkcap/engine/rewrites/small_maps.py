@@ -73,28 +73,24 @@ def _spans(step: Step, sizes: tuple[int, ...], taps: tuple[int, ...], made: tupl
 
 def small_convolved(
     x: Tensor, weight: Tensor, bias: Tensor | None, spans: Sequence[Span], made: tuple[int, ...]
-) -> tuple[Tensor, Tensor]:
-    """Convolve by a matrix, which stands beside the result for the way back."""
-    kernels, channels = weight.shape[:2]
-    matrix = weight.new_zeros((math.prod(made), kernels, *x.shape[2:], channels))
-    taps = weight.movedim(1, -1)
-    for number, here, through in spans:
-        matrix[(number, slice(None), *here)] = taps[(slice(None), *through)]
-    matrix = matrix.reshape(len(matrix) * kernels, -1)
-    rows = _rows(x)
-    flat = functional.linear(rows, matrix, None if bias is None else bias.repeat(math.prod(made)))
-    return flat.reshape(len(x), *made, kernels).movedim(-1, 1), matrix
+) -> Tensor:
+    """Convolve by a matrix."""
+    matrix = _matrix(x, weight, spans, made)
+    flat = functional.linear(_rows(x), matrix, None if bias is None else bias.repeat(math.prod(made)))
+    return flat.reshape(len(x), *made, len(weight)).movedim(-1, 1)
 
 
 def small_convolved_backward(
-    gradient: Tensor, x: Tensor, weight: Tensor, matrix: Tensor, spans: Sequence[Span], wanted: Sequence[bool]
+    gradient: Tensor, x: Tensor, weight: Tensor, spans: Sequence[Span], wanted: Sequence[bool]
 ) -> tuple[Tensor | None, ...]:
-    """Give the gradients by the input, the kernels and a bias."""
+    """Give the gradients by the input, the kernels and a bias; the matrix is made anew, for it may be large."""
     rows = _rows(gradient)
     kernels, channels = weight.shape[:2]
     by_x = by_weight = None
     if wanted[0]:
+        matrix = _matrix(x, weight, spans, gradient.shape[2:])
         by_x = rows.mm(matrix).reshape(len(x), *x.shape[2:], channels).movedim(-1, 1)
+        del matrix
     if wanted[1]:
         by_matrix = rows.t().mm(_rows(x)).reshape(-1, kernels, *x.shape[2:], channels)
         by_weight = torch.zeros_like(weight)
@@ -102,6 +98,16 @@ def small_convolved_backward(
         for number, here, through in spans:
             taps[(slice(None), *through)] += by_matrix[(number, slice(None), *here)]
     return by_x, by_weight, rows.reshape(-1, kernels).sum(0) if wanted[2] else None
+
+
+def _matrix(x: Tensor, weight: Tensor, spans: Sequence[Span], made: Sequence[int]) -> Tensor:
+    """Lay the numbers of the kernels where an output sees an input, both position by position."""
+    kernels, channels = weight.shape[:2]
+    matrix = weight.new_zeros((math.prod(made), kernels, *x.shape[2:], channels))
+    taps = weight.movedim(1, -1)
+    for number, here, through in spans:
+        matrix[(number, slice(None), *here)] = taps[(slice(None), *through)]
+    return matrix.reshape(len(matrix) * kernels, -1)
 
 
 def pointwise(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -138,7 +144,7 @@ def _forward(page: Page, call: Call) -> str:
 def _backward(page: Page, call: Call) -> Parts:
     page.bind("small_convolved_backward", small_convolved_backward)
     x, weight, *_ = call.arguments
-    arguments = f"{call.gradient}, {x}, {weight}, {call.saved}, {_bound(page, call)}, {_mask(call)}"
+    arguments = f"{call.gradient}, {x}, {weight}, {_bound(page, call)}, {_mask(call)}"
     page.write(f"p_{call.gradient} = small_convolved_backward({arguments})")
     return _parts(call)
 
@@ -173,9 +179,7 @@ def _made(call: Call) -> Any:
     return call.step.attributes["made"]
 
 
-_MATRIX = Written(
-    name="small_convolved", meaning="a convolution as one matrix", rule=Rule(_forward, _backward, saves=True)
-)
+_MATRIX = Written(name="small_convolved", meaning="a convolution as one matrix", rule=Rule(_forward, _backward))
 _POINTWISE = Written(
     name="pointwise", meaning="kernels of one tap as a matrix", rule=Rule(_pointwise_forward, _pointwise_backward)
 )
