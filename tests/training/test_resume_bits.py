@@ -145,9 +145,6 @@ def test_every_step_is_one_to_go_on_from(tmp_path: Path, name: str) -> None:
     # A run ends in the same way from any of its steps, so the last and a spread of the others are gone on from; all
     # of them are for the networks where most can be forgotten.
     chosen = whole.stands if name in ("plateau, warm-up", "stochastic") else whole.stands[1::4] + whole.stands[-1:]
-    if "compiled" in name:
-        # Each is traced anew, which takes seconds.
-        chosen = [whole.stands[5]]
     # The very last one too: a run may be killed between its last step and its last word.
     for stand in [*chosen, whole.last]:
         again = training.run(stand).last

@@ -92,11 +92,12 @@ def small_convolved_backward(
         by_x = rows.mm(matrix).reshape(len(x), *x.shape[2:], channels).movedim(-1, 1)
         del matrix
     if wanted[1]:
-        by_matrix = rows.t().mm(_rows(x)).reshape(-1, kernels, *x.shape[2:], channels)
+        # Position by position: the gradient by the whole matrix would be as large as it is.
         by_weight = torch.zeros_like(weight)
-        taps = by_weight.movedim(1, -1)
+        taps, maps, slopes = by_weight.movedim(1, -1), x.movedim(1, -1), rows.reshape(len(x), -1, kernels)
         for number, here, through in spans:
-            taps[(slice(None), *through)] += by_matrix[(number, slice(None), *here)]
+            seen = maps[(slice(None), *here)]
+            taps[(slice(None), *through)] += slopes[:, number].t().mm(_flat(seen)).reshape(kernels, *seen.shape[1:])
     return by_x, by_weight, rows.reshape(-1, kernels).sum(0) if wanted[2] else None
 
 
@@ -132,7 +133,11 @@ def pointwise_backward(
 
 def _rows(maps: Tensor) -> Tensor:
     """Lay out every sample as a row, position by position: so maps whose channels lie last are not copied."""
-    return maps.movedim(1, -1).reshape(len(maps), -1)
+    return _flat(maps.movedim(1, -1))
+
+
+def _flat(values: Tensor) -> Tensor:
+    return values.reshape(len(values), -1)
 
 
 def _forward(page: Page, call: Call) -> str:
