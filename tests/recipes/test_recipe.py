@@ -178,7 +178,7 @@ def test_a_mistake_is_named_with_its_place(make: object, words: list[str]) -> No
     [
         ("{", ["line 1", "column 2"]),
         ("[]", ["not an object"]),
-        ('{"format": "inkcap-recipe", "version": 2, "data": {"name": "d"}}', ["version 2"]),
+        ('{"format": "inkcap-recipe", "version": 3, "data": {"name": "d"}}', ["version 3"]),
         ('{"format": "inkcap-recipe", "version": true, "data": {"name": "d"}}', ["version True"]),
         ('{"format": "other", "version": 1, "data": {"name": "d"}}', ["'other'"]),
         ('{"format": "inkcap-recipe", "version": 1}', ["'data' is missing"]),

@@ -13,7 +13,7 @@ import pytest
 from inkcap.drawing import Drawing
 from inkcap.recipes import DataSpec, MetricWriter, OptimiserSpec, Recipe, RunFolder, layout, recipe_from_text
 from inkcap.recipes.apart import ERRORS, TRACE, complaint
-from inkcap.sweeps import Runner, SweepError, best_trial, find_sweep, list_sweeps, read_space, record, running
+from inkcap.sweeps import Runner, SweepError, best_trial, find_sweep, list_sweeps, read_space, record, running, sites
 from inkcap.sweeps.processes import harvest
 from inkcap.sweeps.running import begin_sweep, plan_sweep
 
@@ -72,7 +72,7 @@ def drawn() -> Drawing:
 @pytest.fixture
 def trainer(monkeypatch: pytest.MonkeyPatch) -> Trainer:
     trainer = Trainer()
-    monkeypatch.setattr(running, "spawn", trainer.spawn)
+    monkeypatch.setattr(sites, "spawn", trainer.spawn)
     monkeypatch.setattr(running, "LOOK_EVERY", 0.0)
     monkeypatch.setattr(record.os, "fsync", lambda _: None)
     return trainer
@@ -164,7 +164,7 @@ def test_a_run_that_failed_is_a_trial_that_failed(tmp_path, trainer, monkeypatch
             RunFolder.open(run).mark_failed("the loss became nan")
         return made
 
-    monkeypatch.setattr(running, "spawn", failing)
+    monkeypatch.setattr(sites, "spawn", failing)
     sweep = Runner(begun(tmp_path, "grid"), tmp_path).run()
     assert [trial.state for trial in sweep.trials.values()] == ["done", "failed", "done", "done"]
     assert sweep.trials[2].reason == "the loss became nan"
@@ -187,7 +187,7 @@ def test_seeds_are_judged_by_their_mean(tmp_path, trainer, monkeypatch):
 def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     recipe = Recipe(DataSpec("digits"), epochs=4)
     space = read_space({"recipe.batch": [8, 16]}, drawn(), recipe)
-    monkeypatch.setattr(running, "cores", lambda: 4)
+    monkeypatch.setattr(sites, "cores", lambda: 4)
     for words, given in (
         ("there is no 'annealing'", {"method": "annealing"}),
         ("a grid tries all its 2 points", {"trials": 7}),

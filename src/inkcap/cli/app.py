@@ -52,8 +52,18 @@ def _begin_with_room() -> None:
 
 def command() -> None:
     """Run a command in a process that is its own, and may be begun anew; whoever has a process already calls main."""
+    from inkcap.recipes.apart import stop_when_left
+
     _begin_with_room()
-    main()
+    stop_when_left()
+    try:
+        main()
+    except SystemExit as ending:
+        if "WORLD_SIZE" in os.environ and "torch.distributed" in sys.modules:
+            # A group's threads let go of Python's tensors when they please, and torch aborts the process if one does
+            # so while the interpreter ends; all that is left to do is the interpreter's own tidying.
+            os._exit(ending.code if isinstance(ending.code, int) else int(ending.code is not None))
+        raise
 
 
 def main() -> None:

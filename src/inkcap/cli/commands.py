@@ -15,6 +15,8 @@ def register() -> None:
         inspecting,
         pictures,
         plain,
+        planning,
+        predicting,
         resuming,
         runs,
         serve,
@@ -25,5 +27,5 @@ def register() -> None:
 
     for module in (drawings, zoo, groups, pictures, export, importing, comparing, plain, backpropagation):
         assert module.__doc__
-    for module in (runs, inspecting, resuming, sweeps, data, serve, theory, bench):
+    for module in (runs, predicting, inspecting, resuming, sweeps, data, serve, theory, bench, planning):
         assert module.__doc__

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,11 +20,14 @@ def data(
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the data.")
     ] = None,
     rows: Annotated[int, typer.Option(min=0, help="How many samples to show.")] = 3,
-    workspace: Annotated[Path, typer.Option("--workspace", help="Folder to which paths are relative.")] = Path(),
+    workspace: Annotated[
+        str, typer.Option("--workspace", metavar="FOLDER|URL", help="What paths are relative to.")
+    ] = ".",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the data that can be trained on, or look into one set."""
     from inkcap.cli.recipes import pairs
+    from inkcap.remote import at
     from inkcap.training.data import FORMATS, SOURCES, load, validate
 
     if name is None:
@@ -46,7 +48,9 @@ def data(
     from inkcap.cli.progress import fetching
 
     with fetching(quiet=as_json) as progress:
-        dataset = load(name, pairs(option, "--option"), workspace, progress=progress)
+        with at(workspace) as place:
+            place.data(name, progress)
+        dataset = load(name, pairs(option, "--option"), place.folder, progress=progress)
     validate(dataset)
     preview = dataset.preview(rows=rows, pictures=min(rows, 3))
     if as_json:

@@ -11,7 +11,7 @@ import typer
 
 from inkcap.cli.app import app
 from inkcap.cli.output import say
-from inkcap.cli.runs import WorkspaceOption
+from inkcap.cli.runs import PlaceOption, open_drawing
 from inkcap.exchange.forms import BESIDE, ENDINGS, FIGURES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ DIRECTIONS = ("right", "down")
 
 @app.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="DRAWING", help="A drawing, or a picture that carries one.")],
+    drawing: Annotated[str, typer.Argument(metavar="DRAWING", help="A drawing, or a picture that carries one.")],
     to: Annotated[str, typer.Option("--to", metavar="|".join(ENDINGS), help="What it becomes.")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file; beside the drawing if not given.")
@@ -41,10 +41,11 @@ def export(
     direction: Annotated[str, typer.Option(metavar="|".join(DIRECTIONS), help="Where a figure flows.")] = "right",
     arrange: Annotated[bool, typer.Option("--arrange", help="Lay out anew, whatever positions are stored.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Take the place of a file that is there.")] = False,
-    workspace: WorkspaceOption = Path(),
+    workspace: PlaceOption = ".",
 ) -> None:
     """Take a drawing away: as PyTorch, Keras, ONNX or weights, proven before it is written, or as a figure."""
-    from inkcap.drawing import SUFFIX, load_drawing
+    from inkcap.drawing import SUFFIX
+    from inkcap.remote import at, is_url
     from inkcap.structures import InkcapError
 
     if to not in ENDINGS:
@@ -56,6 +57,8 @@ def export(
     _check_options(to, run, train, [name for name, given in looks.items() if given])
     if direction not in DIRECTIONS:
         raise InkcapError(f"--direction: {direction!r} is not one of {', '.join(DIRECTIONS)}")
+    # What comes from storage is written where the command is given.
+    file = Path(drawing.rpartition("/")[2] if is_url(drawing) else drawing)
     stem = file.name.removesuffix(SUFFIX) if file.name.endswith(SUFFIX) else file.stem
     path = output or file.with_name(f"{stem}{ENDINGS[to]}")
     if path.resolve() == file.resolve():
@@ -63,7 +66,11 @@ def export(
     _check_place(path, to, run, force)
     wide: Any = {"font": font, "width": width, "monochrome": monochrome, "labels": labels, "opened": opened,
                  "compact": compact, "direction": direction, "stored": not arrange}  # fmt: skip
-    done = carry_out(load_drawing(file), to, path, run, workspace, train=train, looks=wide)
+    drawn = open_drawing(drawing)
+    with at(workspace) as place:
+        if run is not None and place.elsewhere is not None and not Path(run).exists():
+            place.run(run)
+    done = carry_out(drawn, to, path, run, place.folder, train=train, looks=wide)
     for note in done.notes:
         say(f"note: {note}")
     say(done.told)

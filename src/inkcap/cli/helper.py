@@ -152,9 +152,15 @@ def answer(line: str) -> Answer:
         return {"error": f"this could not be computed ({type(error).__name__}: {error})"}
 
 
+def _as_text(value: Answer) -> bytes:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def _written(value: Answer) -> str:
     try:
-        return json.dumps(value, allow_nan=False)
+        told = json.dumps(value, allow_nan=False)
+        # A file's name may be any bytes; what is told of it is text.
+        return told if "\\ud" not in told else json.dumps(json.loads(_as_text(value)))
     except ValueError:
         return json.dumps({"error": "numbers came out that are not finite: choose smaller inputs, or a smaller rate"})
 

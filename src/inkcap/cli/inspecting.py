@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from inkcap.cli.app import app
 from inkcap.cli.output import print_json, say, say_confusion
+from inkcap.cli.runs import PlaceOption
 from inkcap.structures import InkcapError
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -29,13 +29,17 @@ def inspect(
     worst: Annotated[int | None, typer.Option(metavar="N", min=1, max=200, help="The samples of largest loss.")] = None,
     signals: Annotated[bool, typer.Option("--signals", help="The signals; what is shown without options.")] = False,
     part: Annotated[str, typer.Option(metavar="training|validation|test", help="Which samples.")] = "validation",
-    workspace: Annotated[Path, typer.Option("--workspace", help="Folder of drawings, data and runs.")] = Path(),
+    workspace: PlaceOption = ".",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Look into a run: signals of its capsules and connections, weights, Y and δ of one, confusion, worst samples."""
-    from inkcap.recipes import find_run, signal_courses
+    from inkcap.recipes import signal_courses
+    from inkcap.remote import at
 
-    folder = find_run(workspace, run)
+    with at(workspace) as place:
+        folder = place.run(run)
+        if place.elsewhere is not None and (confusion or worst is not None):
+            place.data(folder.recipe().data.name)
     told: dict[str, Any] = {"run": folder.id}
     if signals or (item is None and not confusion and worst is None):
         told["signals"] = signal_courses(folder)

@@ -40,7 +40,9 @@ def look(question: dict[str, Any]) -> dict[str, Any]:
     except InkcapError as error:
         told["problem"] = _short(str(error), workspace)
         separator = {"semicolon": ";", "tab": "\t"}.get(question["options"].get("separator", ""), ",")
-        samples = head_of_table(workspace / name, rows, separator) if form == "csv" else samples
+        # A pipe is refused like any bad table, and would keep its reader waiting for ever.
+        if form == "csv" and (workspace / name).is_file():
+            samples = head_of_table(workspace / name, rows, separator)
     pictures = [{"caption": caption, "png": png, "marks": marks} for caption, png, marks in samples.pictures]
     return told | {"columns": samples.columns, "rows": samples.rows, "pictures": pictures}
 

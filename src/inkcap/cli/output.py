@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,11 +26,20 @@ def complain(text: str) -> None:
     _write(sys.stderr, text)
 
 
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What steers a terminal or turns the direction of what follows; tabs and ends of lines stay."""
+
+
+def harmless(text: str) -> str:
+    """Write out what no one sees: names of files and classes may come from others, and JSON reads it back the same."""
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def _write(stream: TextIO | None, text: str) -> None:
     # A reader that went away (`inkcap symbols | head`) or a full disk behind a redirection must not end the work.
     if stream is not None:
         with suppress(OSError, ValueError):
-            stream.write(text + "\n")
+            stream.write(harmless(text) + "\n")
 
 
 def settle_output() -> bool:

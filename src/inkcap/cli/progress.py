@@ -150,7 +150,7 @@ class BarListener(Listener):
     def on_start(self, event: StartEvent) -> None:
         """Start the bar."""
         self.start = event
-        self.progress.console.print(_start(event), highlight=False)
+        self.progress.console.print(_start(event), highlight=False, markup=False)
         self.task = self.progress.add_task("epoch 1", total=event.epochs * event.steps_per_epoch, rate="")
 
     def on_pretraining(self, event: PretrainingEvent) -> None:
@@ -159,7 +159,7 @@ class BarListener(Listener):
             where = f"layer {event.layer}/{event.layers}, epoch {event.epoch}/{event.epochs}"
             self.progress.update(self.task, description=f"pre-training {where} · error {event.error:.4f}")
         if event.epoch == event.epochs:
-            self.progress.console.print(_pretraining(event), highlight=False)
+            self.progress.console.print(_pretraining(event), highlight=False, markup=False)
 
     def on_step(self, event: StepEvent) -> None:
         """Move the bar."""
@@ -172,13 +172,13 @@ class BarListener(Listener):
         if self.task is not None and self.start is not None:
             speed = self.start.training_samples / max(event.seconds, 1e-9)
             line = f"epoch {event.epoch}/{self.start.epochs}: {_values(event)} · {number(int(speed))} samples/s"
-            self.progress.console.print(line + (" *" if event.best else ""), highlight=False)
+            self.progress.console.print(line + (" *" if event.best else ""), highlight=False, markup=False)
             text = f"epoch {event.epoch}/{self.start.epochs} · loss {event.values['loss']:.4f}"
             self.progress.update(self.task, completed=event.step, description=text)
 
     def on_pause(self, event: PauseEvent) -> None:
         """Print above the bar that the run waits, or goes on."""
-        self.progress.console.print(_pause(event), highlight=False)
+        self.progress.console.print(_pause(event), highlight=False, markup=False)
 
 
 def _pause(event: PauseEvent) -> str:
@@ -189,7 +189,9 @@ def _start(event: StartEvent) -> str:
     held = f", {number(event.validation_samples)} for validation" if event.validation_samples else ""
     engine = "" if event.engine == "eager" else f", {event.engine}"
     samples = f"{counted(event.training_samples, 'sample')}{held}"
-    return f"{event.run}: {samples}; {event.device}, {counted(event.threads, 'thread')}{engine} (* = best so far)"
+    threads = counted(event.threads, "thread")
+    who = threads if event.workers == 1 else f"{event.workers} workers of {threads}"
+    return f"{event.run}: {samples}; {event.device}, {who}{engine} (* = best so far)"
 
 
 Fetch = Callable[[str, int, int], None]

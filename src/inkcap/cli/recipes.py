@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+import typer
 
 from inkcap.recipes import (
     LOSSES,
@@ -24,6 +27,41 @@ from inkcap.recipes import (
 # Every help text comes from the recipe's own declaration.
 HELP = {f.name: f.help_text() for record in (DataSpec, Recipe) for f in declared_fields(record)}
 FIELDS = {f.name: f for record in (DataSpec, OptimiserSpec, Recipe) for f in declared_fields(record)}
+
+_TYPES: dict[str, Any] = {"whole": int, "number": float, "flag": bool, "texts": list[str]}
+_METAVARS = {
+    "feed": "CAPSULE=NAME",
+    "freeze": "PATTERN",
+    "init_from": "RUN",
+    "init_renamed": "OLD=NEW",
+    "switch_engine": "ENGINE@STEP",
+    "recompute": "GROUP",
+    "pretrain": "EPOCHS",
+    "checkpoint": "SECONDS",
+}
+_SAID_OTHERWISE = ("name", "options")
+"""What has an option of another name: --data and --option."""
+
+
+def with_recipe_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each entry of a recipe, in the place of its ``**given``."""
+    parameters = list(inspect.signature(command, eval_str=True).parameters.values())
+    made: list[inspect.Parameter] = []
+    for record in (DataSpec, Recipe):
+        for field in declared_fields(record):
+            if field.name not in _SAID_OTHERWISE:
+                option = typer.Option(help=field.help_text(), metavar=_METAVARS.get(field.name))
+                taken = Annotated[_TYPES.get(field.kind, str) | None, option]
+                made.append(
+                    inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=taken)
+                )
+    own = [
+        p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.kind != inspect.Parameter.VAR_KEYWORD
+    ]
+    together = [*own[:3], *made, *own[3:]]
+    command.__signature__ = inspect.Signature(together)  # pyright: ignore[reportFunctionMemberAccess]
+    command.__annotations__ = {p.name: p.annotation for p in together}
+    return command
 
 
 def read_recipe(
@@ -63,11 +101,16 @@ def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
     return found
 
 
-def existing(workspace: Path) -> Path:
-    """Refuse a workspace that is not there: it is more likely misspelt than meant."""
-    if workspace.is_dir():
+PlaceT = TypeVar("PlaceT", str, Path)
+
+
+def existing(workspace: PlaceT) -> PlaceT:
+    """Refuse a folder that is not there: it is more likely misspelt than meant. In storage folders need not be."""
+    from inkcap.remote import is_url
+
+    if is_url(str(workspace)) or Path(workspace).is_dir():
         return workspace
-    if workspace.exists():
+    if Path(workspace).exists():
         raise RecipeError(f"--workspace {workspace}: this is no folder; give the folder of your drawings and runs")
     raise RecipeError(f"--workspace {workspace}: there is no such folder; correct it, or make it: mkdir {workspace}")
 

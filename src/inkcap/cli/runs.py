@@ -1,4 +1,4 @@
-"""Commands about runs: train, evaluate, predict, runs."""
+"""Commands about runs: train, evaluate."""
 
 from __future__ import annotations
 
@@ -13,18 +13,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inkcap.cli.app import app
+from inkcap.cli.engines import ENGINES, EngineOption, WeightsOption, engine_of, one_of
 from inkcap.cli.output import number, print_json, say, say_confusion
-from inkcap.cli.recipes import FIELDS, HELP, existing, pairs, read_recipe, with_kind, with_loss_options
+from inkcap.cli.recipes import (
+    FIELDS,
+    HELP,
+    existing,
+    pairs,
+    read_recipe,
+    with_kind,
+    with_loss_options,
+    with_recipe_options,
+)
+from inkcap.cli.together import Address, ClusterOption, ExposeOption, trainer
 from inkcap.recipes import LOSSES, OPTIMISERS, SCHEDULES, RecipeError
 from inkcap.recipes.measures import said_once, value_text
 
 if TYPE_CHECKING:
     from inkcap.drawing import Drawing
     from inkcap.recipes import Recipe
-    from inkcap.training import Evaluation, OutputPrediction, RunResult
+    from inkcap.remote import Place
+    from inkcap.training import Evaluation, RunResult
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run of the workspace, or the path of its folder.")]
 WorkspaceOption = Annotated[Path, typer.Option("--workspace", help="Folder of drawings, data and runs.")]
+PlaceOption = Annotated[
+    str, typer.Option("--workspace", metavar="FOLDER|URL", help="Folder of data and runs, here or in storage.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 OptionOption = Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Option of the data.")]
 TensorboardOption = Annotated[bool, typer.Option("--tensorboard", help="Write event files into the run's folder.")]
@@ -40,22 +55,14 @@ RecipeOption = Annotated[Path | None, typer.Option(help="Start from a recipe fil
 UntilOption = Annotated[
     int | None, typer.Option(min=1, metavar="EPOCH", help="Pause after this epoch; 'inkcap resume' goes on.")
 ]
-EngineOption = Annotated[
-    str, typer.Option("--engine", metavar="auto|eager|frozen|compiled|onnxruntime", help="What computes the answers.")
-]
-WeightsOption = Annotated[str, typer.Option("--weights", metavar="best|last", help="Which weights of the run.")]
 
 
 @app.command()
+@with_recipe_options
 def train(
-    file: Annotated[Path, typer.Argument(metavar="DRAWING", help="A drawing, NAME.inkcap.json.")],
+    file: Annotated[str, typer.Argument(metavar="DRAWING", help="A drawing, NAME.inkcap.json, or its URL.")],
     data: Annotated[str | None, typer.Option(help=f"{HELP['name']}; see 'inkcap data'")] = None,
     option: OptionOption = None,
-    normalise: Annotated[str | None, typer.Option(help=HELP["normalise"])] = None,
-    normalise_targets: Annotated[bool | None, typer.Option(help=HELP["normalise_targets"])] = None,
-    resize: Annotated[str | None, typer.Option(help=HELP["resize"])] = None,
-    augment: Annotated[str | None, typer.Option(help=HELP["augment"])] = None,
-    feed: Annotated[str | None, typer.Option(metavar="CAPSULE=NAME", help=HELP["feed"])] = None,
     loss: LossOption = None,
     loss_option: OptionOfLoss = None,
     optimiser: Annotated[str | None, typer.Option(help=f"One of {', '.join(OPTIMISERS)} (default adam).")] = None,
@@ -63,73 +70,77 @@ def train(
     optimiser_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. momentum=0.8.")] = None,
     schedule: Annotated[str | None, typer.Option(help=f"One of {', '.join(SCHEDULES)} (default constant).")] = None,
     schedule_option: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="E.g. warm_up=2.")] = None,
-    batch: Annotated[int | None, typer.Option(help=HELP["batch"])] = None,
-    epochs: Annotated[int | None, typer.Option(help=HELP["epochs"])] = None,
-    seed: Annotated[int | None, typer.Option(help=HELP["seed"])] = None,
-    validation: Annotated[float | None, typer.Option(help=HELP["validation"])] = None,
-    early_stop: Annotated[int | None, typer.Option(help=HELP["early_stop"])] = None,
-    monitor: Annotated[str | None, typer.Option(help=HELP["monitor"])] = None,
-    clip: Annotated[float | None, typer.Option(help=HELP["clip"])] = None,
-    device: Annotated[str | None, typer.Option(help=HELP["device"])] = None,
-    freeze: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help=HELP["freeze"])] = None,
-    init_from: Annotated[str | None, typer.Option(metavar="RUN", help=HELP["init_from"])] = None,
-    init_memory: Annotated[bool | None, typer.Option(help=HELP["init_memory"])] = None,
-    init_renamed: Annotated[str | None, typer.Option(metavar="OLD=NEW", help=HELP["init_renamed"])] = None,
-    threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
-    workers: Annotated[int | None, typer.Option(help=HELP["workers"])] = None,
-    engine: Annotated[str | None, typer.Option(help=HELP["engine"])] = None,
-    switch_engine: Annotated[str | None, typer.Option(metavar="ENGINE@STEP", help=HELP["switch_engine"])] = None,
-    precision: Annotated[str | None, typer.Option(help=HELP["precision"])] = None,
-    recompute: Annotated[list[str] | None, typer.Option(metavar="GROUP", help=HELP["recompute"])] = None,
-    pretrain: Annotated[int | None, typer.Option(metavar="EPOCHS", help=HELP["pretrain"])] = None,
-    checkpoint: Annotated[float | None, typer.Option(metavar="SECONDS", help=HELP["checkpoint"])] = None,
-    signals: Annotated[bool | None, typer.Option(help=HELP["signals"])] = None,
     recipe: RecipeOption = None,
     until: UntilOption = None,
     tensorboard: TensorboardOption = False,
     mlflow: MlflowOption = "",
+    cluster: ClusterOption = "",
+    expose: ExposeOption = False,
     sweep: Annotated[str, typer.Option(hidden=True, help="The trial of a sweep that this is.")] = "",
-    workspace: WorkspaceOption = Path(),
+    workspace: PlaceOption = ".",
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only the summary.")] = False,
+    **given: Any,
 ) -> None:
     """Train a drawing and keep the run in the workspace's folder 'runs'. Ctrl-C keeps what was learnt."""
-    from inkcap.drawing import load_drawing
+    from inkcap.remote import at
 
-    drawing = load_drawing(file)
-    given = {k: v for k, v in locals().items() if k in FIELDS and v is not None}
+    drawing = open_drawing(file)
+    given = {name: value for name, value in given.items() if value is not None}
     chosen = with_loss_options(read_recipe(recipe, data, option, given, loss), loss_option)
     chosen = with_kind(chosen, "optimiser", optimiser, optimiser_option, rate)
     chosen = with_kind(chosen, "schedule", schedule, schedule_option, None)
-    existing(workspace)
-    result = _train(drawing, chosen, workspace, until, sweep, (tensorboard, mlflow), quiet=quiet or as_json)
-    show_result(result, workspace, as_json)
+    address = Address(cluster, expose, workspace)
+    with at(existing(workspace)) as place:
+        result = _train(drawing, chosen, place, until, sweep, (tensorboard, mlflow), address, quiet=quiet or as_json)
+        if result is not None:
+            show_result(result, place.shown, as_json)
+
+
+def open_drawing(file: str) -> Drawing:
+    """Read the drawing of a path or a URL."""
+    from inkcap.drawing import load_drawing
+    from inkcap.drawing.limits import PLAIN_FILE_BYTES
+    from inkcap.remote import local_file
+
+    return load_drawing(local_file(file, PLAIN_FILE_BYTES))
 
 
 def _train(
     drawing: Drawing,
     recipe: Recipe,
-    workspace: Path,
+    place: Place,
     until: int | None,
     sweep: str,
     watchers: tuple[bool, str],
+    address: Address,
     *,
     quiet: bool,
-) -> RunResult:
+) -> RunResult | None:
+    """Train, and give what came of it; nothing where another process of a group says it."""
     from inkcap.training.environment import prepare_environment
 
     prepare_environment()
+    from inkcap.cli.members import run_of_job, surrounding_group
     from inkcap.cli.progress import fetching, watch
     from inkcap.network import check
-    from inkcap.training import StopRequest, Watching
-    from inkcap.training import train as train_drawing
+    from inkcap.training import StopRequest, Watching, resume
 
     _ = check(drawing).network
     stop, watching = StopRequest(until), Watching(*watchers)
-    with watch(quiet=quiet) as listener, fetching(quiet=quiet) as progress:
-        return train_drawing(
-            *(drawing, recipe, workspace, listener), stop=stop, progress=progress, sweep=sweep, watching=watching
-        )
+    group = surrounding_group()
+    follows = group is not None and not group.writes
+    train_drawing = trainer(address, recipe, group)
+    with watch(quiet=quiet or follows) as listener, fetching(quiet=quiet or follows) as progress:
+        place.data(recipe.data.name, progress)
+        if recipe.init_from is not None and place.elsewhere is not None and not Path(recipe.init_from).exists():
+            place.run(recipe.init_from, whole=recipe.init_memory)
+        common: Any = {"stop": stop, "progress": progress, "elsewhere": place.elsewhere}
+        if group is not None and (begun := run_of_job(place.folder, group)):
+            result = resume(begun, place.folder, listener, group=group, **common)
+        else:
+            result = train_drawing(drawing, recipe, place.folder, listener, sweep=sweep, watching=watching, **common)
+    return None if follows else result
 
 
 def _result_json(result: RunResult) -> dict[str, Any]:
@@ -153,7 +164,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def show_result(result: RunResult, workspace: Path, as_json: bool) -> None:
+def show_result(result: RunResult, workspace: str, as_json: bool) -> None:
     """Print what came of a training."""
     from inkcap.cli.progress import hush
 
@@ -168,8 +179,9 @@ def show_result(result: RunResult, workspace: Path, as_json: bool) -> None:
         hush()
 
 
-def _print_result(result: RunResult, workspace: Path) -> None:
+def _print_result(result: RunResult, workspace: str) -> None:
     from inkcap.cli.progress import counted
+    from inkcap.remote import is_url
 
     if result.state == "interrupted":
         say(f"stopped after {counted(result.steps, 'step')} ({result.reason}); what was learnt is kept")
@@ -182,7 +194,9 @@ def _print_result(result: RunResult, workspace: Path) -> None:
     for line in result.borrowed.lines():
         say(line)
     say(f"run {result.run.id} in {result.run.path}")
-    place = "" if workspace == Path() else f" --workspace {shlex.quote(str(workspace))}"
+    place = "" if workspace == "." else f" --workspace {shlex.quote(workspace)}"
+    if is_url(workspace):
+        say(f"publishing to {workspace}")
     if result.state == "interrupted":
         say(f"next: inkcap resume {result.run.id}{place}")
     else:
@@ -208,17 +222,20 @@ def evaluate(
     part: Annotated[str, typer.Option(metavar="auto|validation|test|all", help="Which samples.")] = "auto",
     weights: WeightsOption = "best",
     engine: EngineOption = "auto",
-    workspace: WorkspaceOption = Path(),
+    workspace: PlaceOption = ".",
     as_json: JsonOption = False,
 ) -> None:
     """Measure a run: its loss, what is right of its answers, confusion matrix."""
-    _one_of("--part", part, ("auto", "validation", "test", "all"))
-    _one_of("--weights", weights, ("best", "last"))
-    _one_of("--engine", engine, _ENGINES)
-    from inkcap.recipes import find_run
+    one_of("--part", part, ("auto", "validation", "test", "all"))
+    one_of("--weights", weights, ("best", "last"))
+    one_of("--engine", engine, ENGINES)
+    from inkcap.remote import at
     from inkcap.training.environment import prepare_environment
 
-    folder = find_run(workspace, run)
+    with at(workspace) as place:
+        folder = place.run(run)
+        if place.elsewhere is not None:
+            place.data(folder.recipe().data.name if data is None else data)
     prepare_environment()
     from inkcap.training import evaluate as evaluate_run
 
@@ -227,29 +244,11 @@ def evaluate(
         spec = replace(folder.recipe().data, name=data, options=pairs(option, "--option"))
     elif option:
         raise RecipeError("--option goes with --data")
-    result = evaluate_run(folder, spec, part=part, weights=weights, engine=_engine(engine))  # pyright: ignore[reportArgumentType]
+    result = evaluate_run(folder, spec, part=part, weights=weights, engine=engine_of(engine))  # pyright: ignore[reportArgumentType]
     if as_json:
         print_json(result.to_json())
     else:
         _print_evaluation(result)
-
-
-_ENGINES = ("auto", "eager", "frozen", "compiled", "onnxruntime")
-"""As in inkcap.engine.inference, which needs torch."""
-
-
-def _engine(name: str) -> Any:
-    """Give an engine by its name; the one that exports know is theirs."""
-    if name != "onnxruntime":
-        return name
-    from inkcap.exchange import by_onnxruntime
-
-    return by_onnxruntime
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise RecipeError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
 
 
 def _print_evaluation(result: Evaluation) -> None:
@@ -260,50 +259,3 @@ def _print_evaluation(result: Evaluation) -> None:
         say(f"  confusion of {output} (rows: true, columns: predicted)")
         recall = ["-" if found is None else f"{100 * found:.1f} %" for found in report.recall().values()]
         say_confusion(report.classes, report.confusion.tolist(), ("recall", *recall))
-
-
-@app.command(context_settings={"ignore_unknown_options": True})
-def predict(
-    run: RunArgument,
-    source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="An image, .npz, .npy, .csv or IDX file, or numbers 1.0,2.0.")
-    ],
-    top: Annotated[int, typer.Option(min=1, help="How many classes to show.")] = 3,
-    resize: Annotated[bool, typer.Option("--resize", help="Bring an image of another size to the network's.")] = False,
-    weights: WeightsOption = "best",
-    engine: EngineOption = "auto",
-    workspace: WorkspaceOption = Path(),
-    as_json: JsonOption = False,
-) -> None:
-    """Ask a run about new samples."""
-    _one_of("--weights", weights, ("best", "last"))
-    _one_of("--engine", engine, _ENGINES)
-    if source.startswith("--"):
-        raise RecipeError(f"there is no option {source!r}; see 'inkcap predict --help'")
-    from inkcap.recipes import find_run
-    from inkcap.training.environment import prepare_environment
-
-    folder = find_run(workspace, run)
-    prepare_environment()
-    from inkcap.training import predict as predict_run
-    from inkcap.training.samples import read_samples
-
-    samples = read_samples(folder, source, resize=resize)
-    result = predict_run(folder, samples, weights=weights, engine=_engine(engine))  # pyright: ignore[reportArgumentType]
-    if as_json:
-        outputs = {name: _prediction_json(output, top) for name, output in result.outputs.items()}
-        print_json({"run": result.run, "samples": result.samples, "outputs": outputs})
-        return
-    for i in range(result.samples):
-        for name, output in result.outputs.items():
-            best = output.best(i, top)
-            values = [f"{v:.6g}" for v in output.values[i].reshape(-1)[:10].tolist()]
-            answer = ", ".join(f"{label} {100 * value:.1f} %" for label, value in best) or " ".join(values)
-            say(f"{i + 1}: {name}: {answer}" if result.samples > 1 else f"{name}: {answer}")
-
-
-def _prediction_json(output: OutputPrediction, top: int) -> dict[str, Any]:
-    labels = output.labels.tolist() if output.labels is not None else None
-    answers = [[{"class": c, "value": v} for c, v in output.best(i, top)] for i in range(len(output.values))]
-    described = {"kind": output.kind, "meaning": output.meaning, "values": output.values.tolist(), "labels": labels}
-    return {**described, "best": answers, "classes": list(output.classes)}

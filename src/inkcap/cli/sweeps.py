@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from inkcap.cli.app import app
+from inkcap.cli.clusters import LOCAL, address_of
 from inkcap.cli.output import print_json, say
 from inkcap.cli.recipes import HELP, existing, read_recipe
 from inkcap.cli.runs import JsonOption, OptionOption, RecipeOption, WorkspaceOption, show_value
+from inkcap.cli.together import ExposeOption
 from inkcap.recipes import Recipe
 from inkcap.recipes.measures import best_of
 from inkcap.structures.errors import RunFailure
@@ -40,7 +43,7 @@ from inkcap.sweeps import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from inkcap.sweeps.sites import Site
 
 ROWS = 30
 """Rows of a table that is printed without being asked for all."""
@@ -75,6 +78,10 @@ def sweep(
     seed: Annotated[int | None, typer.Option(help=HELP["seed"])] = None,
     threads: Annotated[int | None, typer.Option(help=HELP["threads"])] = None,
     recipe: RecipeOption = None,
+    cluster: Annotated[
+        str, typer.Option(metavar="HOST:PORT|local", help="Spread the trials over a Ray, or over one started here.")
+    ] = "",
+    expose: ExposeOption = False,
     apply: ApplyOption = False,
     source: Annotated[str, typer.Option(hidden=True, help="The studio's drawing that this is of.")] = "",
     workspace: WorkspaceOption = Path(),
@@ -86,24 +93,46 @@ def sweep(
     Ctrl-C stops the trials kindly; --resume goes on with what is left.
     """
     existing(workspace)
+    hushed = quiet or as_json
     if resume is not None:
         if file is not None or vary or space is not None:
             raise SweepError(f"--resume {resume}: the sweep has its drawing and its space; give neither.")
         found = find_sweep(workspace, resume)
+        with _site(cluster, expose, found.recipe()) as site:
+            ended = _run(found, workspace, at_once, site, quiet=hushed)
     else:
         given = {"epochs": epochs, "monitor": monitor, "seed": seed, "threads": threads}
         top = {key: value for key, value in given.items() if value is not None}
         tried = _space(file, vary, space, lambda: read_recipe(recipe, data, option, top, None))
-        plan = plan_sweep(
-            tried, workspace, method=method, trials=trials, at_once=at_once, factor=factor,
-            seed=sampling_seed, name=name, source=source,
-        )  # fmt: skip
-        _fetch(tried, workspace, quiet=quiet or as_json)
-        found = begin_sweep(workspace, plan, tried)
-    ended = Runner(found, workspace, SweepListener() if quiet or as_json else Telling(found), at_once).run()
+        with _site(cluster, expose, tried.recipe) as site:
+            plan = plan_sweep(
+                tried, workspace, method=method, trials=trials, at_once=at_once, factor=factor,
+                seed=sampling_seed, name=name, source=source, site=site,
+            )  # fmt: skip
+            _fetch(tried, workspace, quiet=hushed)
+            ended = _run(begin_sweep(workspace, plan, tried), workspace, at_once, site, quiet=hushed)
     _show(ended, workspace, as_json=as_json, apply=apply, rows=ROWS)
     if ended.state == "finished" and best_trial(ended, ended.recipe()) is None:
         raise RunFailure(f"{ended.plan.name}: none of the {len(ended.trials)} trials came to anything; see the reasons")
+
+
+def _run(sweep: Sweep, workspace: Path, at_once: int | None, site: Site | None, *, quiet: bool) -> Sweep:
+    return Runner(sweep, workspace, SweepListener() if quiet else Telling(sweep), at_once, site).run()
+
+
+@contextmanager
+def _site(cluster: str, expose: bool, recipe: Recipe) -> Generator[Site | None]:
+    """Give where trials are trained, if it is not just this machine."""
+    if expose and cluster in ("", LOCAL):
+        raise SweepError("--expose goes with --cluster ADDRESS.")
+    if not cluster:
+        yield None
+        return
+    from inkcap.cluster import joined
+    from inkcap.cluster.sweeping import OnCluster
+
+    with joined(address_of(cluster), exposed=expose) as there:
+        yield OnCluster(there, recipe)
 
 
 def _space(file: Path | None, vary: list[str] | None, space: Path | None, recipe: Any) -> Space:

@@ -184,6 +184,7 @@ def _read_manifest(path: Path, place: str) -> tuple[int, dict[str, tuple[int, st
         raise RunFolderError(
             f"{place}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
         )
+    damaged = RunFolderError(f"{place}: the check sum differs; the file is damaged.")
     try:
         files = cast("dict[str, dict[str, Any]]", given["files"])
         sealed = {name: (int(file["bytes"]), str(file["sha256"])) for name, file in files.items()}
@@ -191,9 +192,9 @@ def _read_manifest(path: Path, place: str) -> tuple[int, dict[str, tuple[int, st
         # Written anew, it must be the same bytes: so nothing in it can have changed unseen.
         whole = content == _manifest(step, sealed).encode()
     except (KeyError, TypeError, ValueError, AttributeError):
-        whole, step, sealed = False, 0, {}
+        raise damaged from None
     if not whole:
-        raise RunFolderError(f"{place}: the check sum differs; the file is damaged.")
+        raise damaged
     return step, sealed
 
 

@@ -3,13 +3,13 @@
 import dataclasses
 import datetime
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from inkcap.recipes.errors import RunFolderError
 from inkcap.recipes.fields import show
-from inkcap.recipes.strict import dump, expect_names, expect_object, parse
+from inkcap.recipes.strict import CHECK, dump, expect_names, expect_object, parse, sealed, unsealed
 
 FORMAT = "inkcap-run"
 VERSION = 1
@@ -53,7 +53,7 @@ class RunRecord:
     """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any.
 
     `process` tells the process apart from a later one with the same number; `sweep` is the trial that the run is of,
-    SWEEP/NUMBER, empty for a run of its own.
+    SWEEP/NUMBER, empty for a run of its own; `job` is what started several workers for it, and starts them again.
     """
 
     id: str
@@ -67,6 +67,7 @@ class RunRecord:
     best_sha256: str = ""
     process: str = ""
     sweep: str = ""
+    job: str = ""
 
     @property
     def standing(self) -> str:
@@ -75,7 +76,7 @@ class RunRecord:
 
     def to_text(self) -> str:
         """Give the record as JSON."""
-        return dump({"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)})
+        return dump(sealed({"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}))
 
 
 def now() -> str:
@@ -95,7 +96,8 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
             f"{name}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
         )
     names = [field.name for field in dataclasses.fields(RunRecord)]
-    given = {"process": "", "sweep": "", **given}
+    whole, given = given, {"process": "", "sweep": "", "job": "", **given}
+    given.pop(CHECK, None)
     expect_names(given, ["format", "version", *names], names, name, RunFolderError)
     values = {key: given[key] for key in names}
     if type(values["pid"]) is not int or values["pid"] < 0:
@@ -111,6 +113,8 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
             raise RunFolderError(f"{name}: {key} {show(text_value)} is not well formed.")
     if not _ID.fullmatch(cast("str", values["id"])):
         raise RunFolderError(f"{name}: the id {show(values['id'])} is not of the form DRAWING-DATA-0001.")
+    # Last, since a value that cannot be says more.
+    unsealed(whole, name, RunFolderError)
     return RunRecord(**cast("dict[str, Any]", values))
 
 
@@ -127,12 +131,8 @@ def run_name(drawing: str, data: str, number: int) -> str:
     return f"{slug(drawing, 'drawing')}-{slug(data, 'data')}-{number:04d}"
 
 
-def next_number(folder: Path, drawing: str, data: str) -> int:
-    """One more than the highest number that this drawing and this data have had."""
+def next_number(names: Iterable[str], drawing: str, data: str) -> int:
+    """One more than the highest number that this drawing and this data have had among the names of runs."""
     prefix = run_name(drawing, data, 0)[:-4]
-    taken = [
-        int(path.name[len(prefix) :])
-        for path in folder.iterdir()
-        if path.name.startswith(prefix) and path.name[len(prefix) :].isascii() and path.name[len(prefix) :].isdigit()
-    ]
-    return max(taken, default=0) + 1
+    numbers = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    return max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=0) + 1

@@ -24,6 +24,11 @@ def mark_of(pid: int) -> str:
     return ":".join((_machine(), _machine_start(), _process_start(pid)))
 
 
+def is_here(mark: str) -> bool:
+    """Tell whether a mark is one of this machine's processes, as far as that can be told."""
+    return mark.partition(":")[0] == _machine()
+
+
 @contextmanager
 def held(folder: Path, refusal: InkcapError) -> Generator[None]:
     """Hold a folder, so that two processes never write it at once, or raise the refusal; not every platform can."""
@@ -54,8 +59,8 @@ def has_ended(pid: int, mark: str) -> bool:
     """
     if pid <= 0:
         return False
-    machine, machine_start, start = mark.split(":") if mark.count(":") == 2 else ("", "", "")
-    if machine and machine != _machine():
+    _, machine_start, start = mark.split(":") if mark.count(":") == 2 else ("", "", "")
+    if is_elsewhere(mark):
         return False
     if machine_start and machine_start != _machine_start():
         return True
@@ -67,6 +72,12 @@ def has_ended(pid: int, mark: str) -> bool:
     return not _is_there(pid)
 
 
+def is_elsewhere(mark: str) -> bool:
+    """Tell whether a mark is that of a process of another machine, which cannot be looked for."""
+    machine = mark.partition(":")[0] if mark.count(":") == 2 else ""
+    return bool(machine) and machine != _machine()
+
+
 def interrupt(pid: int, mark: str) -> str:
     """Send a process what Ctrl-C sends, if it is the one of that mark; give why that could not be done, or nothing.
 
@@ -75,8 +86,8 @@ def interrupt(pid: int, mark: str) -> str:
     """
     if pid <= 0 or has_ended(pid, mark):
         return "its process has ended"
-    machine, _, start = mark.split(":") if mark.count(":") == 2 else ("", "", "")
-    if machine and machine != _machine():
+    start = mark.split(":")[2] if mark.count(":") == 2 else ""
+    if is_elsewhere(mark):
         return "it runs on another machine"
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None

@@ -16,6 +16,7 @@ from typing import Literal, cast
 
 from inkcap.recipes.errors import RunFolderError
 from inkcap.recipes.lines import seal, unseal, whole_lines
+from inkcap.structures.atomic import sync_folder
 
 MetricKind = Literal["step", "epoch"]
 KINDS: tuple[MetricKind, ...] = ("step", "epoch")
@@ -135,6 +136,9 @@ class MetricWriter:
             self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by close()
             if log.cut_bytes or len(kept) < len(log.records):
                 self._file.truncate(self._end)
+            if not log.end:
+                # Lines that last are of no use in a file whose name does not.
+                sync_folder(self.path.parent)
         except OSError as problem:
             raise RunFolderError(f"{self.path.name}: cannot be written ({problem.strerror}).") from None
 

@@ -20,6 +20,7 @@ _USUAL_LOSSES = {
     "instances": "masks",
 }
 NORMALISATIONS = ("auto", "none", "unit", "standard")
+MOST_WORKERS = 4096
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -128,13 +129,18 @@ class Recipe:
     init_memory: bool = entry(False, "flag", "take over what that run's optimiser remembers, with its last weights")
     init_renamed: str = entry("", "text", "names that have changed since that run: OLD=NEW, by commas")
     threads: int = entry(0, "whole", "threads of the processor; 0 = choose", least=0, most=1024)
-    workers: int = entry(
+    loaders: int = entry(
         0,
         "whole",
         "threads that vary and prepare the next batches while a step computes; 0 = choose: one where that gains time",
         least=0,
         most=64,
     )
+    workers: int = entry(
+        1, "whole", "processes that share every batch, here or on a cluster", least=1, most=MOST_WORKERS
+    )
+    sharded: bool = entry(False, "flag", "part weights and optimiser over the workers, for networks too large for one")
+    joint_norm: bool = entry(False, "flag", "normalise over the batches of all workers together, not over each part")
     engine: str = entry("auto", "choice", "what computes the steps; auto = what is fastest here", choices=ENGINES)
     switch_engine: str = entry(
         "", "text", "engine that goes on after so many steps of the run, as ENGINE@STEP; empty = the same to the end"
@@ -187,6 +193,15 @@ class Recipe:
             raise RecipeError("losses: with several losses each one has to name its output.")
         if self.losses and all(loss.weight == 0 for loss in self.losses):
             raise RecipeError("losses: every weight is 0, so nothing could be learnt; give one above 0.")
+
+
+def check_shares(batch: int, workers: int) -> None:
+    """Refuse a batch of which not every worker gets a sample."""
+    if batch < workers:
+        raise RecipeError(
+            f"recipe.batch: {workers} workers cannot share a batch of {batch}; give a batch of at least {workers}, or "
+            "fewer workers."
+        )
 
 
 def complete_losses(recipe: Recipe, targets: Mapping[str, str], usual: Mapping[str, str] | None = None) -> Recipe:

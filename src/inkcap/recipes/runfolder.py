@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from inkcap.recipes import layout
+from inkcap.recipes.elsewhere import Elsewhere
 from inkcap.recipes.errors import RunFolderError
 from inkcap.recipes.layout import RunRecord
 from inkcap.recipes.liveness import has_ended, own_process
 from inkcap.recipes.metrics import MetricLog, read_log
 from inkcap.recipes.record import Recipe
 from inkcap.recipes.signals import EpochSignals, read_signals
-from inkcap.recipes.strict import dump, expect_object, parse
+from inkcap.recipes.strict import dump, expect_object, parse, sealed, unsealed
 from inkcap.recipes.text import recipe_from_text, recipe_to_text
-from inkcap.structures.atomic import sync_folder, write_atomic
+from inkcap.structures.atomic import make_folder, sync_folder, write_atomic
 
 WeightsName = Literal["best", "last"]
 
@@ -58,20 +59,40 @@ class RunFolder:
         return cls(folder, record)
 
     @classmethod
-    def create(cls, workspace: Path | str, drawing: str, data: str, sweep: str = "") -> "RunFolder":
-        """Make the next free folder of this drawing and data; two processes never get the same one."""
+    def create(
+        cls,
+        workspace: Path | str,
+        drawing: str,
+        data: str,
+        sweep: str = "",
+        owner: tuple[int, str] | None = None,
+        job: str = "",
+        elsewhere: Elsewhere | None = None,
+    ) -> "RunFolder":
+        """Make the next free folder of this drawing and data; two processes never get the same one.
+
+        `owner` is the number and mark of the process that stands for the run, where it is not this one. Where runs are
+        kept elsewhere, too, the name is taken there as well: so two machines never get the same one.
+        """
         runs = Path(workspace) / layout.RUNS
         try:
-            runs.mkdir(parents=True, exist_ok=True)
-            number = layout.next_number(runs, drawing, data)
+            make_folder(runs)
+            known = [path.name for path in runs.iterdir()] + list(elsewhere.names() if elsewhere is not None else ())
+            number = layout.next_number(known, drawing, data)
             for candidate in range(number, number + _TRIES):
                 folder = runs / layout.run_name(drawing, data, candidate)
                 try:
                     folder.mkdir(exist_ok=False)
                 except FileExistsError:
                     continue
+                if elsewhere is not None and not cls._taken(folder, elsewhere):
+                    continue
                 sync_folder(runs)
-                return cls._described(folder, drawing, sweep)
+                pid, mark = owner or (os.getpid(), own_process())
+                record = RunRecord(
+                    folder.name, drawing, created=layout.now(), pid=pid, process=mark, sweep=sweep, job=job
+                )
+                return cls._described(folder, record)
         except OSError as problem:
             raise RunFolderError(
                 f"{runs}: no run folder could be made ({problem.strerror}); check the workspace."
@@ -80,11 +101,20 @@ class RunFolder:
             f"{runs}: the numbers {number} to {number + _TRIES - 1} are all taken; tidy the folder up."
         )
 
+    @staticmethod
+    def _taken(folder: Path, elsewhere: Elsewhere) -> bool:
+        """Take a new folder's name elsewhere; where that cannot be, the folder goes again."""
+        taken = False
+        try:
+            taken = elsewhere.take(folder)
+        finally:
+            if not taken:
+                shutil.rmtree(folder, ignore_errors=True)
+        return taken
+
     @classmethod
-    def _described(cls, folder: Path, drawing: str, sweep: str) -> "RunFolder":
+    def _described(cls, folder: Path, record: RunRecord) -> "RunFolder":
         """Write the first run.json of a folder; one that cannot hold even that is taken away again."""
-        mark = own_process()
-        record = RunRecord(folder.name, drawing, created=layout.now(), pid=os.getpid(), process=mark, sweep=sweep)
         made = cls(folder, record)
         try:
             made.write_text(layout.RUN, record.to_text())
@@ -121,9 +151,9 @@ class RunFolder:
         except OSError as problem:
             raise RunFolderError(f"{self.id}/{name}: could not be written ({problem.strerror}).") from None
 
-    def write_json(self, name: str, value: object) -> None:
-        """Write one of the folder's files from plain values."""
-        self.write_text(name, dump(value))
+    def write_json(self, name: str, value: Mapping[str, object]) -> None:
+        """Write one of the folder's files from plain values, with their check sum."""
+        self.write_text(name, dump(sealed(value)))
 
     def write_recipe(self, recipe: Recipe) -> None:
         """Write recipe.json."""
@@ -159,8 +189,14 @@ class RunFolder:
         return summary
 
     def metrics(self) -> MetricLog:
-        """Give the metrics as far as they can be trusted."""
-        return read_log(self.path / layout.METRICS)
+        """Give the metrics as far as they can be trusted; a run that has ended knows how many lines there were."""
+        log = read_log(self.path / layout.METRICS)
+        with suppress(RunFolderError):
+            lines = self.summary().get("lines")
+            count = cast("dict[str, object]", lines).get(layout.METRICS) if isinstance(lines, dict) else None
+            if isinstance(count, int) and len(log.records) < count and not log.note:
+                return replace(log, note=f"{layout.METRICS}: it has only {len(log.records)} of {count} lines.")
+        return log
 
     def signals(self) -> tuple[EpochSignals, ...]:
         """Give the signals of the capsules after each epoch; nothing where the recipe did not ask for them."""
@@ -198,7 +234,8 @@ class RunFolder:
 
     def _object(self, name: str) -> Mapping[str, object]:
         place = f"{self.id}/{name}"
-        return expect_object(parse(_read(self.path / name), place, RunFolderError), place, RunFolderError)
+        given = expect_object(parse(_read(self.path / name), place, RunFolderError), place, RunFolderError)
+        return unsealed(given, place, RunFolderError)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Strict JSON: no doubled names, no NaN, no unknown or missing names, and a message that says where."""
 
+import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -10,6 +12,8 @@ from inkcap.recipes.fields import show
 from inkcap.structures.errors import InkcapError
 
 MOST_BYTES = 64 * 1024 * 1024
+CHECK = "check"
+_SUM = re.compile(r"[0-9a-f]{16}")
 
 
 def dump(value: object) -> str:
@@ -27,6 +31,25 @@ def parse(text: str | bytes, name: str, error: type[InkcapError]) -> Any:
         raise error(f"{name}: not UTF-8 at byte {problem.start}.") from None
     except DrawingError as problem:
         raise error(f"{name}, {problem}.") from None
+
+
+def sealed(value: Mapping[str, object]) -> dict[str, object]:
+    """Give an object with its check sum, for a file that only Inkcap writes."""
+    return {**value, CHECK: hashlib.sha256(dump(value).encode()).hexdigest()[:16]}
+
+
+def unsealed(value: Mapping[str, object], place: str, error: type[InkcapError]) -> dict[str, object]:
+    """Give an object without its check sum, which must be right; files from before there were any have none."""
+    plain = {name: item for name, item in value.items() if name != CHECK}
+    last = list(value.values())[-1] if value else None
+    # One whose own name is damaged is still known by its place and its form.
+    unnamed = CHECK not in value and isinstance(last, str) and _SUM.fullmatch(last)
+    if unnamed or (CHECK in value and value != sealed(plain)):
+        raise error(
+            f"{place}: the check sum differs, so the file was changed or damaged; put a whole copy back, or, if the "
+            f"change is yours, take out {CHECK!r}."
+        )
+    return plain
 
 
 def expect_object(value: object, place: str, error: type[InkcapError]) -> Mapping[str, object]:

@@ -11,7 +11,8 @@ from inkcap.recipes.record import DataSpec, LossSpec, OptimiserSpec, Recipe, Sch
 from inkcap.recipes.strict import dump, expect_names, expect_object, parse
 
 FORMAT = "inkcap-recipe"
-VERSION = 1
+VERSION = 2
+_READ = (1, VERSION)
 
 _PARTS: Mapping[str, type] = {"data": DataSpec, "optimiser": OptimiserSpec, "schedule": ScheduleSpec}
 _KINDS: Mapping[str, Mapping[str, Kind]] = {"losses": LOSSES, "optimiser": OPTIMISERS, "schedule": SCHEDULES}
@@ -29,7 +30,12 @@ def recipe_to_text(recipe: Recipe) -> str:
 
 def recipe_from_text(text: str | bytes, name: str = "recipe") -> Recipe:
     """Give the recipe of a JSON text; anything unknown, doubled, of a wrong type or out of range is refused."""
-    return recipe_from_json(parse(text, name, RecipeError), name)
+    value = parse(text, name, RecipeError)
+    try:
+        return recipe_from_json(value, name)
+    except RecipeError as problem:
+        # A value that cannot be is found by the record itself, which knows no file.
+        raise problem if name in str(problem) else RecipeError(f"{name}: {problem}") from None
 
 
 def recipe_from_json(value: object, name: str = "recipe") -> Recipe:
@@ -40,8 +46,10 @@ def recipe_from_json(value: object, name: str = "recipe") -> Recipe:
     if given["format"] != FORMAT:
         raise RecipeError(f"{name}: the format {show(given['format'])} is not {FORMAT!r}.")
     version = given["version"]
-    if isinstance(version, bool) or version != VERSION:
-        raise RecipeError(f"{name}: version {show(version)} cannot be read here; this Inkcap reads version {VERSION}.")
+    if isinstance(version, bool) or version not in _READ:
+        raise RecipeError(
+            f"{name}: version {show(version)} cannot be read here; this Inkcap reads up to version {VERSION}."
+        )
     parts: dict[str, Any] = {key: item for key, item in given.items() if key in names}
     for key, record in _PARTS.items():
         if key in parts:
@@ -58,7 +66,9 @@ _ALGORITHMS = {"autograd": "eager", "universal": "explicit"}
 
 
 def _renamed(given: Mapping[str, object]) -> Mapping[str, object]:
-    """Read what earlier versions wrote: engines were chosen as algorithms."""
+    """Read what earlier versions wrote: engines were chosen as algorithms, and loaders were called workers."""
+    if given.get("version") == 1 and "workers" in given and "loaders" not in given:
+        given = {"loaders" if key == "workers" else key: item for key, item in given.items()}
     algorithm = given.get("algorithm")
     if not isinstance(algorithm, str) or algorithm not in _ALGORITHMS or "engine" in given:
         return given
@@ -70,7 +80,7 @@ def recipe_schema() -> dict[str, Any]:
     """Give the JSON schema of a recipe (draft 2020-12)."""
     properties: dict[str, Any] = {
         "format": {"const": FORMAT},
-        "version": {"const": VERSION},
+        "version": {"enum": list(_READ)},
         "data": _record_schema(DataSpec, ["name"]),
         "losses": {"type": "array", "items": _kind_schema(LossSpec, LOSSES, [], "auto")},
         "optimiser": _kind_schema(OptimiserSpec, OPTIMISERS, [], "adam"),

@@ -34,6 +34,17 @@ def write_atomic_with(path: Path, write: Callable[[Path], None]) -> None:
     sync_folder(path.parent)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, so that they last: each has a name in the one above it."""
+    missing: list[Path] = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Make a rename last; a platform that cannot open folders has its own way and is left to it."""
     try:

@@ -5,40 +5,19 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from inkcap.drawing import Drawing, to_text
 from inkcap.recipes import Recipe, RunFolder, layout, recipe_to_text
 from inkcap.recipes.apart import TRACE, complaint, start_apart
-from inkcap.recipes.liveness import has_ended, interrupt
 from inkcap.structures.atomic import write_atomic
 from inkcap.structures.errors import InkcapError
 from inkcap.sweeps.record import DRAWING, RECIPE, Sweep, Trial
 
 STOPPED = "stopped"
 """What a command says that was interrupted before it began."""
-
-
-@dataclass
-class Live:
-    """A process that trains a trial: a child, or one that an earlier sweep has left behind."""
-
-    pid: int
-    mark: str
-    child: subprocess.Popen[bytes] | None = None
-    asked: bool = False
-
-    def ended(self) -> bool:
-        """Tell whether it is over."""
-        return self.child.poll() is not None if self.child is not None else has_ended(self.pid, self.mark)
-
-    def stop(self) -> None:
-        """Ask it to stop, once, as Ctrl-C does: what it has learnt is kept."""
-        if not self.asked:
-            self.asked = True
-            interrupt(self.pid, self.mark)
 
 
 def prepare(sweep: Sweep, trial: Trial, drawing: Drawing, recipe: Recipe) -> None:
@@ -49,9 +28,9 @@ def prepare(sweep: Sweep, trial: Trial, drawing: Drawing, recipe: Recipe) -> Non
     write_atomic(folder / RECIPE, recipe_to_text(recipe))
 
 
-def spawn(sweep: Sweep, trial: Trial, workspace: Path, until: int | None) -> subprocess.Popen[bytes]:
-    """Train a trial, or go on with its run, up to an epoch."""
-    folder = sweep.trial_folder(trial.number)
+def command_of(sweep: Sweep, trial: Trial, workspace: Path, until: int | None) -> list[str]:
+    """Give the command that trains a trial, or goes on with its run, up to an epoch; it means the same anywhere."""
+    folder = sweep.trial_folder(trial.number).absolute()
     if trial.run:
         command = ["resume", trial.run]
     else:
@@ -59,7 +38,12 @@ def spawn(sweep: Sweep, trial: Trial, workspace: Path, until: int | None) -> sub
     command += ["--workspace", str(workspace), "--json"]
     if until is not None:
         command += ["--until", str(until)]
-    return start_apart(command, workspace, folder)
+    return command
+
+
+def spawn(sweep: Sweep, trial: Trial, workspace: Path, until: int | None) -> subprocess.Popen[bytes]:
+    """Train a trial, or go on with its run, up to an epoch."""
+    return start_apart(command_of(sweep, trial, workspace, until), workspace, sweep.trial_folder(trial.number))
 
 
 def words_of(sweep: Sweep, trial: Trial) -> str:

@@ -16,8 +16,8 @@ from inkcap.recipes.fields import show
 from inkcap.recipes.layout import now, slug
 from inkcap.recipes.lines import seal, unseal, whole_lines
 from inkcap.recipes.liveness import has_ended, own_process
-from inkcap.recipes.strict import dump, expect_names, expect_object, parse
-from inkcap.structures.atomic import sync_folder, write_atomic
+from inkcap.recipes.strict import dump, expect_names, expect_object, parse, sealed, unsealed
+from inkcap.structures.atomic import make_folder, sync_folder, write_atomic
 from inkcap.sweeps.errors import SweepError
 from inkcap.sweeps.space import Space, read_space
 
@@ -149,7 +149,7 @@ def create_sweep(workspace: Path, plan: SweepPlan, space: Space) -> Sweep:
     """Make the folder of a sweep; one of that name must not be there."""
     folder = workspace / SWEEPS / plan.name
     try:
-        folder.parent.mkdir(exist_ok=True)
+        make_folder(folder.parent)
         folder.mkdir()
     except FileExistsError:
         # One that was killed before it was whole is no sweep yet.
@@ -169,7 +169,7 @@ def _write_sweep(folder: Path, plan: SweepPlan, space: Space) -> Sweep:
     write_atomic(folder / DRAWING, to_text(space.drawing))
     write_atomic(folder / RECIPE, recipe_to_text(space.recipe))
     # The last one makes it a sweep.
-    write_atomic(folder / SWEEP, dump({"format": FORMAT, "version": VERSION, **dataclasses.asdict(plan)}))
+    write_atomic(folder / SWEEP, dump(sealed({"format": FORMAT, "version": VERSION, **dataclasses.asdict(plan)})))
     sync_folder(folder.parent)
     return open_sweep(folder)
 
@@ -226,6 +226,8 @@ class SweepLog:
         try:
             self._file = open(sweep.path / LOG, "ab", buffering=0)  # noqa: SIM115 - closed by close()
             self._file.truncate(sweep.end)
+            # Lines that last are of no use in a file whose name does not.
+            sync_folder(sweep.path)
         except OSError as problem:
             raise SweepError(f"{sweep.plan.name}/{LOG}: cannot be written ({problem.strerror}).") from None
 
@@ -309,7 +311,7 @@ def _expect_shape(kind: str, plain: object) -> None:
 
 def _read_plan(path: Path) -> SweepPlan:
     place = f"{path.name}/{SWEEP}"
-    given = dict(expect_object(parse(_read(path / SWEEP), place, SweepError), place, SweepError))
+    given = unsealed(expect_object(parse(_read(path / SWEEP), place, SweepError), place, SweepError), place, SweepError)
     if given.pop("format", None) != FORMAT or given.pop("version", None) != VERSION:
         raise SweepError(f"{place}: this is no sweep that can be read; it has to be of {FORMAT!r}, version {VERSION}.")
     names = [item.name for item in dataclasses.fields(SweepPlan)]
@@ -332,7 +334,8 @@ def list_sweeps(workspace: Path) -> tuple[tuple[Sweep, ...], tuple[tuple[Path, s
     whole: list[Sweep] = []
     damaged: list[tuple[Path, str]] = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir() and not path.name.startswith("."):
+        # A link leads to what is no sweep of this workspace.
+        if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
             try:
                 whole.append(open_sweep(path))
             except SweepError as problem:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,13 +14,15 @@ from types import FrameType
 from typing import Any
 
 from inkcap.network.memory import Memory
-from inkcap.recipes import Recipe
-from inkcap.recipes.liveness import has_ended, held, mark_of
+from inkcap.recipes import Recipe, RunFolder, layout
+from inkcap.recipes.liveness import held
 from inkcap.recipes.measures import more_is_better
+from inkcap.recipes.runfolder import KILLED
+from inkcap.recipes.steering import GOING
 from inkcap.structures.errors import InkcapError
 from inkcap.sweeps.errors import SweepError
 from inkcap.sweeps.halving import promoted, rung_epochs
-from inkcap.sweeps.processes import Live, RunFinder, harvest, never_began, prepare, spawn, words_of
+from inkcap.sweeps.processes import RunFinder, harvest, never_began, prepare, words_of
 from inkcap.sweeps.proposals import MOST_TRIALS, grid_points, guided_points, random_points
 from inkcap.sweeps.record import (
     METHODS,
@@ -35,13 +36,14 @@ from inkcap.sweeps.record import (
     free_name,
     open_sweep,
 )
+from inkcap.sweeps.sites import Here, Live, Site
 from inkcap.sweeps.space import Point, Space
 
 LOOK_EVERY = 0.1
 USUAL_TRIALS = 20
 USUAL_FACTOR = 3
-MOST_AT_ONCE = 8
-"""As many as run at once where nothing is said: each takes some hundred megabytes."""
+MOST_RESTARTS = 3
+"""How often a trial is begun again whose machine was lost."""
 
 
 class SweepListener:
@@ -60,13 +62,6 @@ class SweepListener:
         """Hear that the trials are asked to stop."""
 
 
-def cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def plan_sweep(
     space: Space,
     workspace: Path,
@@ -78,6 +73,7 @@ def plan_sweep(
     seed: int = 0,
     name: str | None = None,
     source: str = "",
+    site: Site | None = None,
 ) -> SweepPlan:
     """Choose what is left open, and refuse what cannot be before anything is written."""
     if method not in METHODS:
@@ -93,23 +89,14 @@ def plan_sweep(
         rung_epochs(space.recipe.epochs, count, factor)
         if "recipe.epochs" in space.varied:
             raise SweepError("recipe.epochs: halving itself decides about the epochs; leave it out of the space.")
-    there, wanted = cores(), space.recipe.threads or 1
-    many = at_once or max(1, min(there // wanted, MOST_AT_ONCE, count))
-    _check_cores(many, wanted)
-    threads = space.recipe.threads or max(1, there // many)
+    site, wanted = site or Here(), space.recipe.threads or 1
+    many = at_once or max(1, min(site.room(wanted), site.most, count))
+    site.check(many, wanted)
+    threads = space.recipe.threads or site.threads(many)
     data = space.recipe.data.name
     chosen = check_name(name) if name else free_name(workspace, space.drawing.name, data)
     return SweepPlan(chosen, space.drawing.name, method, space.to_json(), count, seed, factor, many, threads,
                      source=source)  # fmt: skip
-
-
-def _check_cores(at_once: int, threads: int) -> None:
-    """Refuse more runs at once than there are cores for; a single run may have as many threads as it likes."""
-    if at_once > 1 and at_once * threads > cores():
-        each = "1 thread" if threads == 1 else f"{threads} threads"
-        raise SweepError(
-            f"--at-once: {at_once} runs of {each} need more than the {cores()} cores there are; give fewer."
-        )
 
 
 def begin_sweep(workspace: Path, plan: SweepPlan, space: Space) -> Sweep:
@@ -164,13 +151,19 @@ class Runner:
     """One process that takes a sweep to its end, or as far as it is let."""
 
     def __init__(
-        self, sweep: Sweep, workspace: Path, listener: SweepListener | None = None, at_once: int | None = None
+        self,
+        sweep: Sweep,
+        workspace: Path,
+        listener: SweepListener | None = None,
+        at_once: int | None = None,
+        site: Site | None = None,
     ) -> None:
         """Stand where the record says."""
+        self.site, self.losses = site or Here(), Counter[int]()
         self.sweep, self.workspace, self.listener = sweep, workspace.resolve(), listener or SweepListener()
         self.plan, self.space = sweep.plan, sweep.space()
-        self.at_once = at_once or min(self.plan.at_once, max(1, cores() // self.plan.threads))
-        _check_cores(self.at_once, self.plan.threads)
+        self.at_once = at_once or min(self.plan.at_once, max(1, self.site.room(self.plan.threads)))
+        self.site.check(self.at_once, self.plan.threads)
         self.trials: dict[int, Trial] = {}
         self.live: dict[int, Live] = {}
         self.runs = RunFinder(self.workspace)
@@ -218,11 +211,9 @@ class Runner:
                 self._put(replace(trial, state="stopped" if late else "waiting", reason=reason))
             elif trial.state == "running":
                 run = self.runs.find(self.sweep.tag(trial.number))
-                going = run is not None and run.record.state in ("created", "running")
-                if run is not None and going:
-                    self.live[trial.number] = Live(run.record.pid, run.record.process)
-                elif trial.pid and not has_ended(trial.pid, trial.process):
-                    self.live[trial.number] = Live(trial.pid, trial.process)
+                live = self._left(run) or self.site.find(trial.pid, trial.process)
+                if live is not None:
+                    self.live[trial.number] = live
                 elif run is None:
                     self._put(replace(trial, state="waiting", pid=0, process=""))
                 else:
@@ -235,7 +226,7 @@ class Runner:
                 self._note_run(self.trials[number])
                 if live.ended():
                     del self.live[number]
-                    self._ended(self.trials[number], again=live.child is None)
+                    self._let_go(self.trials[number], live)
                 elif self.wish:
                     live.stop()
             if self.wish > 1 or (self.wish and not self.live):
@@ -250,21 +241,22 @@ class Runner:
 
     def _begin(self, trial: Trial) -> None:
         run = self.runs.find(self.sweep.tag(trial.number))
-        if run is not None and never_began(run):
+        left = self._left(run)
+        if run is not None and left is None and never_began(run):
             run.remove()
             run = None
         trial = replace(trial, run=run.id if run is not None else "")
         if run is not None and run.record.state == "finished":
             self._ended(trial)
             return
-        if run is not None and run.record.state in ("created", "running"):
+        if left is not None:
             # Its process was started by a sweep that was killed before it could write that down.
-            self._adopt(trial, run.record.pid, run.record.process)
+            self._adopt(trial, left)
             return
         try:
             drawing, recipe = self.space.apply(trial.values)
             prepare(self.sweep, trial, drawing, replace(recipe, threads=self.plan.threads))
-            child = spawn(self.sweep, trial, self.workspace, self._until(trial))
+            live = self.site.start(self.sweep, trial, self.workspace, self._until(trial))
         except InkcapError as problem:
             self._put(replace(trial, state="impossible", reason=str(problem)))
             return
@@ -272,12 +264,30 @@ class Runner:
             raise SweepError(
                 f"trial {trial.number} could not be started ({problem.strerror}); mend it, and go on with --resume."
             ) from None
-        self._adopt(trial, child.pid, mark_of(child.pid), child)
+        self._adopt(trial, live)
 
-    def _adopt(self, trial: Trial, pid: int, mark: str, child: subprocess.Popen[bytes] | None = None) -> None:
+    def _adopt(self, trial: Trial, live: Live) -> None:
         """Write that a process trains a trial, and follow it."""
-        self.live[trial.number] = Live(pid, mark, child)
-        self._put(replace(trial, state="running", reason="", pid=pid, process=mark))
+        self.live[trial.number] = live
+        self._put(replace(trial, state="running", reason="", pid=live.pid, process=live.mark))
+
+    def _left(self, run: RunFolder | None) -> Live | None:
+        """Find the process that still writes a run, if there is one."""
+        going = run is not None and run.record.state in GOING
+        return self.site.find(run.record.pid, run.record.process) if run is not None and going else None
+
+    def _let_go(self, trial: Trial, live: Live) -> None:
+        """Write what came of a trial whose process has ended; where its machine was lost, it goes on elsewhere."""
+        if not live.lost():
+            self._ended(trial, again=not live.own)
+            return
+        left = self._left(self.runs.find(self.sweep.tag(trial.number)))
+        if left is not None:
+            # It saves what it has learnt, and is waited for.
+            self.live[trial.number] = left
+            return
+        self.losses[trial.number] += 1
+        self._ended(trial, again=self.losses[trial.number] <= MOST_RESTARTS)
 
     def _until(self, trial: Trial) -> int | None:
         """Give the epoch after which a trial is compared; none when it is to have all."""
@@ -294,6 +304,9 @@ class Runner:
     def _ended(self, trial: Trial, *, again: bool = False) -> None:
         """Write what came of a trial; one that was cut short waits, where it may be gone on with."""
         run = self.runs.find(self.sweep.tag(trial.number))
+        if run is not None and run.record.state in GOING:
+            # Killed on another machine, from which nobody sees that.
+            run = run.update(state="interrupted", reason=KILLED, finished=layout.now())
         until = self._until(trial)
         found = harvest(trial, run, words_of(self.sweep, trial), until)
         if found.state == "reached" and until is None:

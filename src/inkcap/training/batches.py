@@ -71,7 +71,7 @@ class Batches:
     """What tells places of a picture is moved with the picture."""
     least: int = 1
     """A last training batch of fewer samples is left out: a normalisation over the batch could not work on it."""
-    workers: int = 0
+    loaders: int = 0
     """So many threads finish the next batches while a step computes; whatever their number, batches are the same."""
 
     @property
@@ -112,7 +112,7 @@ class Batches:
             # Small sets, of which each call would be felt.
             return self._made(numbers, epoch) if count else ()
         groups = (numbers[start : start + step] for start in range(0, count, step))
-        made = self._ahead(groups, epoch) if self.workers else (self._made(group, epoch) for group in groups)
+        made = self._ahead(groups, epoch) if self.loaders else (self._made(group, epoch) for group in groups)
         return chain.from_iterable(made)
 
     @cached_property
@@ -123,12 +123,12 @@ class Batches:
 
     def _ahead(self, groups: Iterator[Tensor], epoch: int) -> Iterator[list[Batch]]:
         """Make batches in their order while threads make the next ones; numpy works without the interpreter's lock."""
-        pool = ThreadPoolExecutor(self.workers, "inkcap-batches")
+        pool = ThreadPoolExecutor(self.loaders, "inkcap-batches")
         coming: deque[Future[list[Batch]]] = deque()
         try:
             for group in groups:
                 coming.append(pool.submit(self._made, group, epoch))
-                if len(coming) > self.workers:
+                if len(coming) > self.loaders:
                     yield coming.popleft().result()
             while coming:
                 yield coming.popleft().result()

@@ -15,7 +15,9 @@ from torch import Tensor
 
 from inkcap.recipes import RunFolder, RunFolderError, layout
 from inkcap.recipes.checkpoints import NO_ROOM, Piece, Pieces, StoredCheckpoint, write_checkpoint
+from inkcap.recipes.elsewhere import Elsewhere
 from inkcap.recipes.strict import dump, expect_object, parse
+from inkcap.training.events import PauseEvent
 from inkcap.training.keeping import FolderKeeper
 from inkcap.training.session import Saver, Session
 from inkcap.training.snapshots import Snapshot, capture, is_finite
@@ -100,6 +102,8 @@ class FolderSaver(Saver):
     extra: Callable[[], Mapping[str, Any]]
     """What stands beside the progress: what the bits depend on, and the time that was spent."""
     every: float
+    elsewhere: Elsewhere | None = None
+    """Where the run is kept, too."""
     due: float = field(default=0.0, init=False)
     written: int = field(default=0, init=False)
     missed: str = field(default="", init=False)
@@ -181,6 +185,8 @@ class FolderSaver(Saver):
             self.keeper.sync()
             write_checkpoint(self.path, step, files)
             self.written += 1
+            if self.elsewhere is not None:
+                self.elsewhere.changed(self.folder.path)
         except OSError as problem:
             self._problem = problem
             self.due = 0.0
@@ -189,6 +195,8 @@ class FolderSaver(Saver):
         """Look at what became of the last writing: without room the training waits, anything else ends it."""
         if self._thread is not None and not self._thread.is_alive():
             self.join()
+        if self.elsewhere is not None and (news := self.elsewhere.news()):
+            session.course.listener.on_pause(PauseEvent(news, False))
         if self._problem is not None:
             self._problem = None
             self._insist(self._files(session), session)
@@ -211,7 +219,7 @@ class FolderSaver(Saver):
         try:
             wait_for_room(write, name, self.folder.path, course.listener, course.stop)
         except RunFolderError as problem:
-            if not course.stop.wanted:
+            if not course.stop.pressed:
                 raise
             # Whoever stops a run whose disk is full goes on from the checkpoint before.
             self.missed = str(problem)

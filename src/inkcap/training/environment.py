@@ -5,10 +5,11 @@ import platform
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from inkcap.recipes.apart import WAITING
+from inkcap.recipes.apart import WAITING, waiting
 from inkcap.training.engines.choice import Choice
 from inkcap.training.errors import TrainingError
 from inkcap.training.facts import NetworkFacts
@@ -36,7 +37,10 @@ _VARIABLES = (
 def prepare_environment() -> None:
     """Set what has to be set before torch is imported; call it first thing in a program."""
     if not any(name in os.environ for name in WAITING):
-        os.environ.update(WAITING)
+        os.environ.update(waiting())
+    if "WORLD_SIZE" in os.environ:
+        # Of weights that no loss depends on, which are looked for in every step, torch tells in every process.
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
 
 def choose_device(name: str, facts: NetworkFacts) -> "torch.device":
@@ -100,23 +104,26 @@ def steady(seed: int, threads: int, device: "torch.device") -> Generator[int]:
             torch.backends.cudnn.benchmark = benchmark
 
 
+@cache
+def _version(package: str) -> str:
+    # Found by reading a file of the package; a process keeps the one that it has loaded.
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def describe_environment(device: "torch.device", choice: Choice) -> dict[str, object]:
     """Record what a run's bits depend on beside the drawing, the recipe and the data."""
     import torch
 
-    def version(package: str) -> str:
-        try:
-            return metadata.version(package)
-        except metadata.PackageNotFoundError:
-            return "unknown"
-
     device_name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     return {
         "python": sys.version.split()[0],
-        "inkcap": version("inkcap"),
+        "inkcap": _version("inkcap"),
         "torch": torch.__version__,
-        "numpy": version("numpy"),
-        "safetensors": version("safetensors"),
+        "numpy": _version("numpy"),
+        "safetensors": _version("safetensors"),
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),

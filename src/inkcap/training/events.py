@@ -18,6 +18,7 @@ class StartEvent:
     monitor: str
     engine: str = "eager"
     notes: tuple[str, ...] = ()
+    workers: int = 1
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ _OVERRULED = ("OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables of waiting threads, and of their number, which a run pins itself."""
 
 _AROUND_THE_STEPS = (
-    *("epochs", "checkpoint", "threads", "workers", "engine", "switch_engine"),
+    *("epochs", "checkpoint", "threads", "loaders", "workers", "engine", "switch_engine"),
     *("init_memory", "init_renamed"),
 )
 """What a recipe says of the first weights, of how many steps there are and who computes them, not of a step."""
-_SINCE: Mapping[str, object] = {"precision": AS_DRAWN, "recompute": ()}
+_SINCE: Mapping[str, object] = {"precision": AS_DRAWN, "recompute": (), "sharded": False, "joint_norm": False}
 """What recipes have come to say, with what was so before: runs that began without a word on it go on."""
 
 
@@ -28,6 +28,8 @@ def fingerprint(plan: Plan, environment: Mapping[str, object]) -> dict[str, Any]
     """Give what the bits of a run depend on, as plain values."""
     left_out = {*_AROUND_THE_STEPS, *(name for name, before in _SINCE.items() if getattr(plan.recipe, name) == before)}
     recipe = {name: value for name, value in recipe_to_json(plan.recipe).items() if name not in left_out}
+    # The version is that of the file, and the first one stands in what older runs were marked with.
+    recipe["version"] = 1
     return {
         "environment": dict(environment),
         "drawing": _digest(to_text(plan.drawing)),
@@ -45,7 +47,7 @@ def data_digests(data: Mapping[str, Any]) -> dict[str, str]:
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say in what the environment and the prepared data differ; nothing when the same bits can be promised."""
-    old, new = before["environment"], now["environment"]
+    old, new = ({"workers": 1, **part["environment"]} for part in (before, now))
     found = list(_differing(old, new))
     if before["preparation"] != now["preparation"]:
         found.append("the preparation of the data")

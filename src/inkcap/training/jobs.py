@@ -12,6 +12,7 @@ from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise, load_weights
 from inkcap.network import Network, Report, as_plain, check
 from inkcap.recipes import Recipe, RecipeError, complete_pace, monitored
+from inkcap.recipes.elsewhere import Elsewhere
 from inkcap.recipes.measures import PLAYED
 from inkcap.training.batches import Batches, EpochsAhead
 from inkcap.training.borrowing import Memory, borrow, learning_names
@@ -93,6 +94,8 @@ class Job:
     needs: Needs
     notes: tuple[str, ...]
     watching: Watching = field(default_factory=Watching)
+    elsewhere: Elsewhere | None = None
+    """Where the run is kept, too."""
     choice: Choice = field(default_factory=Choice)
     """What computes the steps; chosen just before the first of them."""
 
@@ -100,6 +103,9 @@ class Job:
     def recipe(self) -> Recipe:
         """The recipe with its losses chosen."""
         return self.plan.recipe
+
+
+_ALONE = "One process has all weights and whole batches: sharded and joint_norm are for several workers."
 
 
 def plan_job(drawing: Drawing, recipe: Recipe, workspace: Path, progress: Progress | None = None) -> Plan:
@@ -110,9 +116,11 @@ def plan_job(drawing: Drawing, recipe: Recipe, workspace: Path, progress: Progre
     material = gather(recipe, facts, workspace, progress)
     paced = complete_pace(material.recipe, report.parameters, len(material.training))
     material = replace(material, recipe=with_places(paced, drawing))
-    least, left_out = smallest_batch(network, paced.batch, len(material.training))
-    if left_out:
-        material = replace(material, notes=(*material.notes, left_out))
+    parts = 1 if paced.joint_norm else paced.workers
+    least, left_out = smallest_batch(network, paced.batch, len(material.training), parts)
+    alone = paced.workers == 1 and (paced.sharded or paced.joint_norm)
+    said = [words for words in (left_out, _ALONE if alone else "") if words]
+    material = replace(material, notes=(*material.notes, *said))
     monitor = _monitor(material)
     stack = _stack(network, recipe)
     device = choose_device(recipe.device, facts)
@@ -202,12 +210,12 @@ class SilentKeeper:
         """Keep nothing."""
 
 
-def _workers(recipe: Recipe, batches: Batches) -> int:
+def _loaders(recipe: Recipe, batches: Batches) -> int:
     """Choose how many threads prepare batches: one keeps ahead of the steps.
 
     What is ready needs none, nor do batches so small that the threads would rather wait for each other.
     """
-    return recipe.workers or int(batches.finish is not None and batches.together <= _FEW_TOGETHER)
+    return recipe.loaders or int(batches.finish is not None and batches.together <= _FEW_TOGETHER)
 
 
 def make_course(job: Job) -> Course:
@@ -216,10 +224,10 @@ def make_course(job: Job) -> Course:
     material, facts, device = plan.material, plan.facts, plan.device
     common = (facts, material.fit, material.preparation, recipe, device)
     training = make_batches(material.training, *common, material.augmentation if material.augmentation else None)
-    training = replace(training, least=plan.least_batch, workers=_workers(recipe, training))
+    training = replace(training, least=plan.least_batch, loaders=_loaders(recipe, training))
     validation = None if material.validation is None else make_batches(material.validation, *common)
     if validation is not None:
-        validation = replace(validation, workers=_workers(recipe, validation))
+        validation = replace(validation, loaders=_loaders(recipe, validation))
     scales = target_scales(facts, material.fit, material.preparation)
 
     def orders(epochs: range) -> Sequence[Tensor]:
@@ -231,7 +239,7 @@ def make_course(job: Job) -> Course:
         return training.of_epochs(torch.stack([order(epoch) for epoch in epochs]), epochs)
 
     order = EpochsAhead(orders, training.values, recipe.epochs)
-    at_once = training.small and not training.workers and material.dataset.world is None
+    at_once = training.small and not training.loaders and material.dataset.world is None
     course = Course(
         module=job.module,
         parameters=job.learning,
@@ -270,7 +278,7 @@ def _let_play(course: Course, job: Job) -> None:
         states, worth = play(world, answer, starts, training.samples, epoch, recipe.seed)
         part = replace(material.training, inputs={taken: states}, targets={given: worth})
         made = make_batches(part, *common, recipe, plan.device)
-        return replace(made, least=training.least, workers=training.workers)
+        return replace(made, least=training.least, loaders=training.loaders)
 
     course.play = play_epoch
     if material.validation is not None:

@@ -42,6 +42,8 @@ class FolderKeeper:
     watch: SignalWatch | None = None
     best: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    weights: Callable[[], dict[str, Tensor]] | None = None
+    """Gives the weights where the module holds only a part of them; none where they are not at hand."""
     start_watchers: Callable[[Mapping[str, int]], list[Beside]] = lambda _: []
     """Gives those who hear each line, too, told how many lines of each log there are already."""
     _saved: float = field(default=-math.inf, init=False)
@@ -57,6 +59,9 @@ class FolderKeeper:
         self.watchers = self.start_watchers(self.marks())
         if self._signals is not None and not self._signals.count:
             self._look(0, 0)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return weights_of(self.module) if self.weights is None else self.weights()
 
     def _open(self, name: str) -> MetricWriter:
         return MetricWriter(self.folder.path / name, keep=self.counts.get(name, 0))
@@ -99,7 +104,7 @@ class FolderKeeper:
         self._write(self.log, "epoch", epoch, step, values)
         self._look(epoch, step)
         if best:
-            self.best = weights_of(self.module)
+            self.best = self._weights()
             if time.monotonic() - self._saved >= _BEST_EVERY:
                 # A disk that is full is the business of the checkpoints, which hold these weights too.
                 with suppress(RunFolderError):
@@ -125,7 +130,7 @@ class FolderKeeper:
                     log.close()
             except OSError as problem:
                 problems.append(f"{name}: could not be written ({problem.strerror or problem}).")
-        last = weights_of(self.module)
+        last = self._weights()
         if not all(bool(torch.isfinite(value).all()) for value in last.values()):
             last = {}
         # The best come first: they are what a run is used by, when the disk has room for one of the two.
@@ -149,6 +154,7 @@ def finish(
     Gives the folder and, where not all could be written, one line on the first of it; the run has failed then.
     """
     seals, problems = keeper.seal() if keeper is not None else ({}, [])
+    facts = {**facts, "lines": keeper.marks() if keeper is not None else {}}
     if not problems:
         try:
             folder.write_json(layout.SUMMARY, _summary(outcome, state, facts))

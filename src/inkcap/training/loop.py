@@ -205,13 +205,15 @@ def _fail(
 def _after_epoch(session: Session) -> dict[str, float] | None:
     """Measure the validation part and see that the weights are finite; None when a stop was wanted."""
     course, pulse, epoch = session.course, session.pulse, session.epoch
-    for parameter in course.parameters:
-        if not bool(torch.isfinite(parameter).all()):
-            raise RunFailure(f"a weight is no longer finite after epoch {epoch}; {_advice(course.recipe)}")
+    sound = all(bool(torch.isfinite(parameter).all()) for parameter in course.parameters)
+    if not (sound if course.parts is None else all(course.parts.gathered(sound))):
+        raise RunFailure(f"a weight is no longer finite after epoch {epoch}; {_advice(course.recipe)}")
     found = {"loss": pulse.sum / pulse.count if pulse.count else math.nan, "rate": session.schedule.rate}
     if course.validation is None:
         return found
-    measured = measure(course.module, course.loss, course.scores(), course.validation.in_order(), course.stop)
+    parts, validation = course.parts, course.validation
+    batches = validation.in_order() if parts is None else parts.in_order(validation)
+    measured = measure(course.module, course.loss, course.scores(), batches, course.stop, parts)
     if measured is None:
         return None
     if not math.isfinite(measured["loss"]):

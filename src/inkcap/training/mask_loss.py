@@ -6,7 +6,7 @@ with, and learns its class's mask.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -125,6 +125,14 @@ class MaskIou:
     def value(self) -> float:
         """Give the mean so far."""
         return self._sum / self._count if self._count else math.nan
+
+    def counted(self) -> tuple[float, int]:
+        """Give the sum and the count."""
+        return self._sum, self._count
+
+    def join(self, counted: Sequence[tuple[float, int]]) -> None:
+        """Add up sums and counts."""
+        self._sum, self._count = sum(each for each, _ in counted), sum(count for _, count in counted)
 
 
 def _numbers(row: Tensor) -> list[float]:

@@ -29,6 +29,11 @@ _MEMINFO = Path("/proc/meminfo")
 _FULL = ("allocate memory", "out of memory", "not enough memory", "Unable to allocate")
 
 
+def is_shortage(problem: BaseException) -> bool:
+    """Tell whether something went wrong because there was too little memory."""
+    return isinstance(problem, MemoryError) or any(words in str(problem) for words in _FULL)
+
+
 @dataclass(frozen=True)
 class Needs:
     """An estimate of the fullest moment of a step, in bytes, as the eager engine has it, which keeps most.
@@ -67,7 +72,7 @@ class Needs:
 
     def failure(self, problem: BaseException) -> str:
         """Say that the memory was not enough, where that is what went wrong."""
-        if not isinstance(problem, MemoryError) and not any(words in str(problem) for words in _FULL):
+        if not is_shortage(problem):
             return ""
         free = "" if self.available is None else f"; {shown(self.available)} were free at the start"
         return f"out of memory; the training needs {self.sizes()}{free}; give a smaller batch, or draw fewer neurons"

@@ -9,7 +9,7 @@ from typing import Any
 from inkcap.training.scores import Batch
 
 MUCH = 0.03
-"""A share of the time that is worth a word: below it, more workers would gain nothing that is felt."""
+"""A share of the time that is worth a word: below it, more loaders would gain nothing that is felt."""
 _SECONDS = 1.0
 """A wait that is shorter in all is no loss, whatever its share."""
 _REMEMBERED = 100
@@ -58,11 +58,11 @@ class Pace:
         """Whether so much was waited that it is worth a word."""
         return self.share > MUCH and self.waited >= _SECONDS
 
-    def advice(self, workers: int) -> str:
+    def advice(self, loaders: int) -> str:
         """Say how much was waited and what helps, or nothing where it was little."""
         if not self.much:
             return ""
-        more = f"more than {workers} workers" if workers else "workers"
+        more = f"more than {loaders} loaders" if loaders else "loaders"
         return f"{self.share:.0%} of the time was spent waiting for data; {more} prepare batches beside the steps."
 
     def to_json(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Asking a run: class names with their probabilities, or numbers in the target's own scale."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +25,8 @@ from inkcap.training.opened import OpenedRun, open_run
 from inkcap.training.scores import outputs_of
 from inkcap.training.targets import TargetKind
 
-_BATCH = 256
+BATCH = 256
+"""Samples that are answered at a time."""
 
 
 @dataclass(frozen=True)
@@ -92,33 +94,57 @@ def predict(
     """
     opened = open_run(run, weights)
     arrays = arrays_by_input(opened, inputs)
-    samples = len(arrays[0])
-    device = choose_device(opened.recipe.device, opened.facts)
-    found: list[list[Tensor]] = [[] for _ in opened.facts.outputs]
-    with steady(opened.recipe.seed, opened.recipe.threads, device), torch.no_grad():
-        module = opened.module.to(device)
-        answer = make_answerer(opened.network, module, engine, samples=samples, batch=_BATCH)
-        for start in range(0, samples, _BATCH):
-            batch = [
-                prepared_input(
-                    values[start : start + _BATCH],
-                    opened.facts,
-                    place,
-                    opened.preparation,
-                    opened.fit.inputs[opened.facts.inputs[place].name],
-                ).to(device)
-                for place, values in enumerate(arrays)
-            ]
-            for parts, value in zip(found, outputs_of(answer(*batch)), strict=True):
-                parts.append(value.cpu())
-        outputs = {
-            output.name: read_output(opened, place, torch.cat(found[place]))
-            for place, output in enumerate(opened.facts.outputs)
-        }
-    return Prediction(opened.run.id, samples, outputs)
+    asked = Asked(opened, engine, len(arrays[0]))
+    return Prediction(opened.run.id, len(arrays[0]), asked.outputs(asked.values(arrays)))
 
 
-def arrays_by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+class Asked:
+    """An opened run that is asked about many samples: made once, it answers some at a time.
+
+    `samples` are all that it will be asked about, by which the engine "auto" chooses.
+    """
+
+    def __init__(self, opened: OpenedRun, engine: EngineName | EngineMaker, samples: int) -> None:
+        """Make what answers."""
+        self.opened = opened
+        self.device = choose_device(opened.recipe.device, opened.facts)
+        with self._steadily():
+            module = opened.module.to(self.device)
+            self._answer = make_answerer(opened.network, module, engine, samples=samples, batch=BATCH)
+
+    @contextmanager
+    def _steadily(self) -> Generator[None]:
+        recipe = self.opened.recipe
+        with steady(recipe.seed, recipe.threads, self.device), torch.no_grad():
+            yield
+
+    def values(self, arrays: Sequence[NDArray[Any]]) -> list[Tensor]:
+        """Give each output for an array for each input, checked by `arrays_by_input`; a batch is computed at a time."""
+        opened, found = self.opened, [list[Tensor]() for _ in self.opened.facts.outputs]
+        names = [opened.fit.inputs[capsule.name] for capsule in opened.facts.inputs]
+        with self._steadily():
+            for start in range(0, len(arrays[0]), BATCH):
+                batch = [
+                    prepared_input(values[start : start + BATCH], opened.facts, place, opened.preparation, name)
+                    for place, (values, name) in enumerate(zip(arrays, names, strict=True))
+                ]
+                answers = outputs_of(self._answer(*(values.to(self.device) for values in batch)))
+                for parts, value in zip(found, answers, strict=True):
+                    parts.append(value.cpu())
+            return [torch.cat(parts) for parts in found]
+
+    def outputs(self, values: Sequence[Tensor], first: int = 0) -> dict[str, OutputPrediction]:
+        """Turn outputs into probabilities, scores or numbers; the first sample has a number in messages."""
+        with self._steadily():
+            return {
+                output.name: read_output(self.opened, place, values[place], first)
+                for place, output in enumerate(self.opened.facts.outputs)
+            }
+
+
+def arrays_by_input(
+    opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArray[Any]], first: int = 0
+) -> list[NDArray[Any]]:
     """Give an array for each input of the network, checked; what is fed with labels gets zeros."""
     names = [capsule.name for capsule in opened.facts.inputs]
     fed = parse_feed(opened.recipe.data.feed)
@@ -153,7 +179,7 @@ def arrays_by_input(opened: OpenedRun, inputs: NDArray[Any] | Mapping[str, NDArr
     if len(counts) != 1 or counts == {0}:
         raise TrainingError(f"{opened.run.id}: every input needs the same number of samples, at least one.")
     for name, values in zip(names, arrays, strict=True):
-        _check_finite(opened, name, values)
+        _check_finite(opened, name, values, first)
     return arrays
 
 
@@ -170,7 +196,7 @@ def _as_array(opened: OpenedRun, name: str, values: object) -> NDArray[Any]:
     return array
 
 
-def _check_finite(opened: OpenedRun, name: str, values: NDArray[Any]) -> None:
+def _check_finite(opened: OpenedRun, name: str, values: NDArray[Any], first: int) -> None:
     """Refuse NaN and infinity, but for the missing values that the run knows how to fill."""
     scaling = opened.preparation.inputs[opened.fit.inputs[name]]
     with np.errstate(over="ignore"):
@@ -178,11 +204,12 @@ def _check_finite(opened: OpenedRun, name: str, values: NDArray[Any]) -> None:
     if not good.all():
         sample = int(np.flatnonzero(~good.reshape(len(good), -1).all(axis=1))[0])
         raise TrainingError(
-            f"{opened.run.id}, input {name!r}, sample {sample}: a value is not a finite number of float32; correct it."
+            f"{opened.run.id}, input {name!r}, sample {first + sample}: a value is not a finite number of float32; "
+            "correct it."
         )
 
 
-def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPrediction:
+def read_output(opened: OpenedRun, place: int, value: Tensor, first: int = 0) -> OutputPrediction:
     """Turn an output into probabilities, scores or numbers."""
     output = opened.facts.outputs[place]
     spec = next(spec for spec in opened.recipe.losses if spec.output == output.name)
@@ -192,7 +219,7 @@ def read_output(opened: OpenedRun, place: int, value: Tensor) -> OutputPredictio
     if not np.isfinite(values).all():
         sample = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
         raise TrainingError(
-            f"{opened.run.id}, output {output.name!r}: the answer to sample {sample} is not finite; "
+            f"{opened.run.id}, output {output.name!r}: the answer to sample {first + sample} is not finite; "
             "give inputs of the size that the run was trained on."
         )
     classes = opened.classes.get(output.name, ())

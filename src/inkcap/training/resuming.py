@@ -1,18 +1,18 @@
 """Going on with a run that was stopped, killed or finished: to the same bits, or with a word on why not."""
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from inkcap.drawing import from_text
+from inkcap.drawing import Drawing, from_text
 from inkcap.recipes import Recipe, RunFolder, RunFolderError, find_run, layout, read_log
 from inkcap.recipes.checkpoints import newest_checkpoint, set_aside
-from inkcap.recipes.liveness import held, own_process
+from inkcap.recipes.elsewhere import Elsewhere
+from inkcap.recipes.liveness import held
 from inkcap.recipes.steering import take_wish
-from inkcap.recipes.strict import expect_object, parse
+from inkcap.recipes.strict import expect_object, parse, unsealed
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.data.download import Progress
 from inkcap.training.engines.choosing import Chosen
@@ -21,7 +21,8 @@ from inkcap.training.environment import describe_environment, steady
 from inkcap.training.errors import TrainingError
 from inkcap.training.events import Listener
 from inkcap.training.fingerprints import data_digests, differences, fingerprint
-from inkcap.training.jobs import Plan, Start, make_course, make_job, plan_job
+from inkcap.training.group.membership import Group, Owner, own
+from inkcap.training.jobs import Job, Plan, Start, make_course, make_job, plan_job
 from inkcap.training.memory import telling_of_shortage
 from inkcap.training.reach import check_reach
 from inkcap.training.running import RunResult, run_job
@@ -60,49 +61,98 @@ def resume(
     stop: StopRequest | None = None,
     progress: Progress | None = None,
     watching: Watching | None = None,
+    group: Group | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> RunResult:
     """Go on with a run of the workspace from its newest whole checkpoint, or from the start when it has none yet.
 
     The drawing, the recipe and the number of threads are those of the run. On the same machine with the same versions
     the result is, to the bit, that of a run which was never stopped; where that cannot be, the run says why in
     resumes.json, and data that have changed are refused. `epochs` are those of the whole run: a finished one goes on
-    for more of them. Whoever watched the run does so again, and those of `watching`, too.
+    for more of them. Whoever watched the run does so again, and those of `watching`, too. With a
+    `group` each of its members calls this, and they go on together, whatever their number was before. With
+    `elsewhere`, the run goes on there, too: its turn there is taken when all else is checked.
     """
     folder = run if isinstance(run, RunFolder) else find_run(workspace, run)
+    request = stop or StopRequest()
+    if group is not None:
+        # What several processes need takes seconds to load.
+        from inkcap.training.group.training import resume_in_group
+
+        return resume_in_group(folder, group, listener, request, (epochs, threads), progress, watching, elsewhere)
     with held(folder.path, TrainingError(f"{folder.id}: another process goes on with this run already.")):
-        # Another process may have gone on with it, and ended, since the folder was opened.
-        folder = RunFolder.open(folder.path)
-        _check_state(folder)
-        watchers = stored_watching(folder).joined(watching)
-        watchers.check()
-        found = _find(folder)
-        chosen = _chosen(folder, folder.recipe(), found, epochs, threads)
-        plan = plan_job(from_text(folder.drawing_text()), chosen, folder.path.parent.parent, progress)
-        request = stop or StopRequest()
-        pinned = chosen.threads or _stored_threads(folder, found)
+        ready = ready_run(folder, None, (epochs, threads), watching)
+        plan = plan_job(ready.drawing(), ready.recipe, folder.path.parent.parent, progress)
+        pinned = ready.recipe.threads or ready.threads
         with steady(plan.recipe.seed, pinned, plan.device) as used:
-            choice = stored_choice(_environment(folder, found), used, plan.device)
-            now = fingerprint(plan, describe_environment(plan.device, choice))
-            reasons = _compare(folder, plan, found, now)
+            choice = stored_choice(ready.environment, used, plan.device)
+            reasons = compare(ready, plan, fingerprint(plan, describe_environment(plan.device, choice)))
             with telling_of_shortage(folder.id, plan.report, plan.recipe):
-                job = make_job(plan, used, listener, request, _start(folder, found, chosen))
-                said = _words(found, reasons)
-                job = replace(job, notes=(*job.notes, said, *found.damaged), watching=watchers)
+                job = replace(job_of(ready, plan, used, listener, request, reasons), elsewhere=elsewhere)
                 course = make_course(job)
                 job = settle(job, course, Chosen(choice))
-                if found.snapshot is None:
+                if ready.found.snapshot is None:
                     check_reach(plan.network, job.module, course.loss, course.training)
 
-            def claim(folder: RunFolder) -> RunFolder:
-                return _claim(folder, plan.recipe, found, reasons)
+            def claim_it(folder: RunFolder) -> RunFolder:
+                if elsewhere is not None:
+                    elsewhere.go_on(folder.path)
+                return claim(folder, plan.recipe, ready.found, reasons, own())
 
             with listening_for_signals(request):
-                return run_job(job, course, folder, claim)
+                return run_job(job, course, ready.folder, claim_it)
 
 
-def _check_state(folder: RunFolder) -> None:
+@dataclass(frozen=True)
+class Ready:
+    """A run that can be gone on with, and what it goes on from."""
+
+    folder: RunFolder
+    found: _Found
+    recipe: Recipe
+    watching: Watching
+    environment: Mapping[str, Any]
+
+    def drawing(self) -> Drawing:
+        """Read the drawing."""
+        return from_text(self.folder.drawing_text())
+
+    @property
+    def threads(self) -> int:
+        """The threads that the run has had; 0 where that cannot be told."""
+        threads = self.environment.get("threads")
+        return threads if isinstance(threads, int) and 0 < threads <= 1024 else 0
+
+
+def ready_run(
+    folder: RunFolder, owner: Owner | None, wanted: tuple[int | None, int | None], watching: Watching | None
+) -> Ready:
+    """Look whether a run can be gone on with, and from where; `wanted` are other epochs and threads than its own."""
+    # Another process may have gone on with it, and ended, since the folder was opened.
+    folder = RunFolder.open(folder.path)
+    _check_state(folder, owner)
+    watchers = stored_watching(folder).joined(watching)
+    watchers.check()
+    found = _find(folder)
+    recipe = _chosen(folder, folder.recipe(), found, *wanted)
+    known = folder.environment() if found.snapshot is None else found.progress["fingerprint"]["environment"]
+    return Ready(folder, found, replace(recipe, workers=1), watchers, known)
+
+
+def job_of(
+    ready: Ready, plan: Plan, threads: int, listener: Listener | None, request: StopRequest, reasons: list[str]
+) -> Job:
+    """Make the job of a run that goes on."""
+    job = make_job(plan, threads, listener, request, _start(ready.folder, ready.found, ready.recipe))
+    said = words_of(ready.found, reasons)
+    return replace(job, notes=(*job.notes, said, *ready.found.damaged), watching=ready.watching)
+
+
+def _check_state(folder: RunFolder, owner: Owner | None = None) -> None:
     record = folder.record
-    if record.state in ("created", "running"):
+    # Workers that were started again go on for the same owner.
+    again = owner is not None and (record.pid, record.process) == (owner.pid, owner.process)
+    if record.state in ("created", "running") and not again:
         raise TrainingError(
             f"{folder.id}: the run is {record.state} in the process {record.pid}; stop it first, or wait for its end."
         )
@@ -146,17 +196,9 @@ def _chosen(folder: RunFolder, recipe: Recipe, found: _Found, epochs: int | None
     return replace(changed, epochs=wanted)
 
 
-def _environment(folder: RunFolder, found: _Found) -> Mapping[str, Any]:
-    return folder.environment() if found.snapshot is None else found.progress["fingerprint"]["environment"]
-
-
-def _stored_threads(folder: RunFolder, found: _Found) -> int:
-    threads = _environment(folder, found).get("threads")
-    return threads if isinstance(threads, int) and 0 < threads <= 1024 else 0
-
-
-def _compare(folder: RunFolder, plan: Plan, found: _Found, now: Mapping[str, Any]) -> list[str]:
+def compare(ready: Ready, plan: Plan, now: Mapping[str, Any]) -> list[str]:
     """Give the reasons why the bits may differ; a drawing, a recipe or data that have changed are refused."""
+    folder, found = ready.folder, ready.found
     before = found.progress.get("fingerprint") or _from_folder(folder, now)
     for part, words in (("drawing", layout.DRAWING), ("recipe", layout.RECIPE)):
         if before[part] != now[part]:
@@ -209,25 +251,30 @@ def _start(folder: RunFolder, found: _Found, recipe: Recipe) -> Start:
     return Start(snapshot, found.place, borrowed, progress["pretraining"], progress["seconds"], progress["logs"])
 
 
-def _words(found: _Found, reasons: list[str]) -> str:
+def words_of(found: _Found, reasons: list[str]) -> str:
+    """Say from where a run goes on, and whether to the same bits."""
     where = f"at step {found.progress['step']}" if found.snapshot is not None else "from the start, before a checkpoint"
     if reasons:
         return f"resumed {where}, not to the same bits: {'; '.join(reasons)}."
     return f"resumed {where}, to the same bits as if it had never stopped."
 
 
-def _claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str]) -> RunFolder:
+def claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str], owner: Owner) -> RunFolder:
     """Write that the run goes on, in this process, and from where; what it had come to counts no more."""
     set_aside(folder.path / layout.CHECKPOINTS, found.path)
     folder = folder.update(
         state="running",
         reason="",
         finished="",
-        pid=os.getpid(),
-        process=own_process(),
+        pid=owner.pid,
+        process=owner.process,
         weights_sha256="",
         best_sha256="",
     )
+    for name in layout.FILES:
+        # What a killed process was writing.
+        for half in folder.path.glob(f".{name}.*.tmp"):
+            half.unlink(missing_ok=True)
     # A wish that came when the process before was past hearing it.
     take_wish(folder)
     for name in (layout.SUMMARY, layout.SHORT, layout.PACE):
@@ -258,7 +305,7 @@ def read_resumes(folder: RunFolder) -> list[dict[str, Any]]:
         return []
     except OSError as problem:
         raise RunFolderError(f"{place}: cannot be read ({problem.strerror}).") from None
-    given = expect_object(parse(text, place, RunFolderError), place, RunFolderError)
+    given = unsealed(expect_object(parse(text, place, RunFolderError), place, RunFolderError), place, RunFolderError)
     entries = given.get("resumes")
     if given.get("format") != RESUMES_FORMAT or not isinstance(entries, list):
         raise RunFolderError(f"{place}: damaged; take the file away to go on without what it says.")

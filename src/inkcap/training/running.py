@@ -1,10 +1,12 @@
 """A run from its start, or from where it goes on, to its end: the folder always says how it stands."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inkcap.drawing import to_text
 from inkcap.engine import named_weights
@@ -18,15 +20,19 @@ from inkcap.training.engines.settling import choose_engine
 from inkcap.training.environment import describe_environment
 from inkcap.training.events import EndEvent, StartEvent
 from inkcap.training.fingerprints import fingerprint
+from inkcap.training.group.membership import GroupLost
 from inkcap.training.jobs import Job
 from inkcap.training.keeping import FolderKeeper, finish
 from inkcap.training.loop import go_on
 from inkcap.training.pretraining import Pretraining, pretrain
 from inkcap.training.session import Course, Outcome, Session
 from inkcap.training.signals import SignalWatch
-from inkcap.training.snapshots import restore, restore_random
+from inkcap.training.snapshots import Snapshot, restore, restore_random
 from inkcap.training.stopping import ignoring_signals
 from inkcap.training.weights import Borrowed, put_back
+
+if TYPE_CHECKING:
+    from inkcap.training.group.together import Together
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,9 @@ class _Attempt:
         return round(self.before + time.monotonic() - self.begun, 3)
 
 
-def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = None) -> RunResult:
+def run_job(
+    job: Job, course: Course, folder: RunFolder, claim: Claim | None = None, together: Together | None = None
+) -> RunResult:
     """Fill the folder, train, and leave the folder in a state that says how it ended.
 
     A run that goes on is restored before its folder is claimed: what does not fit leaves the folder as it was.
@@ -85,10 +93,10 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
     session = None
     if job.start.snapshot is not None:
         session = Session(course, attempt.outcome)
-        restore(session, job.start.snapshot, job.start.place)
+        restore(session, _own_part(job.start.snapshot, together), job.start.place)
     attempt.folder = claim(folder) if claim is not None else folder
     with kept_memory():
-        _try(attempt, course, session, fresh=claim is None)
+        _try(attempt, course, session, together, fresh=claim is None)
     job = attempt.job
     try:
         job.stop.saving = True
@@ -102,11 +110,16 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
     if attempt.failure is not None:
         raise attempt.failure
     missed = [attempt.saver.missed] if attempt.saver is not None and attempt.saver.missed else []
-    missed += [words for words in [outcome.pace.advice(course.training.workers)] if words]
+    missed += [words for words in [outcome.pace.advice(course.training.loaders)] if words]
     missed += [watcher.problem for watcher in (attempt.keeper.watchers if attempt.keeper else ()) if watcher.problem]
+    return result_of(attempt.folder, job, outcome, attempt.state, (*job.notes, *missed))
+
+
+def result_of(run: RunFolder, job: Job, outcome: Outcome, state: str, notes: tuple[str, ...]) -> RunResult:
+    """Tell what came of a training, as each process that took part in it knows it."""
     return RunResult(
-        run=attempt.folder,
-        state=attempt.state,
+        run=run,
+        state=state,
         reason=outcome.reason,
         epochs=outcome.epochs,
         steps=outcome.steps,
@@ -115,18 +128,23 @@ def run_job(job: Job, course: Course, folder: RunFolder, claim: Claim | None = N
         best_value=outcome.best_value,
         values=outcome.values,
         borrowed=job.borrowed,
-        notes=(*job.notes, *missed),
+        notes=notes,
     )
 
 
-def _try(attempt: _Attempt, course: Course, session: Session | None, *, fresh: bool) -> None:
+def _own_part(snapshot: Snapshot, together: Together | None) -> Snapshot:
+    return snapshot if together is None else together.own_part(snapshot)
+
+
+def _try(attempt: _Attempt, course: Course, session: Session | None, together: Together | None, *, fresh: bool) -> None:
     """Describe the run and train; whatever happens is remembered, not raised."""
     outcome, name, job = attempt.outcome, attempt.folder.id, attempt.job
     try:
         if fresh:
-            job = attempt.job = choose_engine(job, course)
+            if together is None:
+                job = attempt.job = choose_engine(job, course)
             attempt.folder = _describe(job, attempt.folder)
-        _keep(attempt, job, course)
+        _keep(attempt, job, course, together)
         job.listener.on_start(_start_event(job, course, attempt.folder))
         if session is not None and job.start.snapshot is not None:
             restore_random(session, job.start.snapshot)
@@ -137,6 +155,8 @@ def _try(attempt: _Attempt, course: Course, session: Session | None, *, fresh: b
         attempt.state = "interrupted" if outcome.interrupted else "finished"
     except KeyboardInterrupt:
         attempt.state, outcome.reason = "interrupted", "stopped by the keyboard"
+    except GroupLost as problem:
+        attempt.state, outcome.reason, attempt.failure = "interrupted", str(problem), problem
     except InkcapError as problem:
         attempt.fail(str(problem), RunFailure(f"{name}: {problem}"))
     except (RuntimeError, MemoryError, OSError) as problem:
@@ -147,7 +167,7 @@ def _try(attempt: _Attempt, course: Course, session: Session | None, *, fresh: b
         attempt.fail(f"{type(problem).__name__}: {problem}", problem)
 
 
-def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
+def _keep(attempt: _Attempt, job: Job, course: Course, together: Together | None) -> None:
     """Let the course keep its metrics, its best weights and its checkpoints in the folder."""
     start, folder = job.start, attempt.folder
     best = {} if start.snapshot is None else dict(start.snapshot.best)
@@ -163,6 +183,7 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
     }
     attempt.keeper = FolderKeeper(
         *(folder, job.module, job.listener, job.stop, watch, best, start.counts),
+        None if together is None or together.sharded is None else together.sharded.weights,
         lambda counts: job.watching.start(folder, facts, counts),
     )
     names = learning_names(job.module, job.learning)
@@ -179,8 +200,12 @@ def _keep(attempt: _Attempt, job: Job, course: Course) -> None:
             **({} if watch is None else {"last_steps": watch.steps}),
         }
 
-    attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint)
+    attempt.saver = FolderSaver(folder, attempt.keeper, job.frozen_buffers, extra, job.recipe.checkpoint, job.elsewhere)
+    if job.elsewhere is not None:
+        job.elsewhere.changed(folder.path)
     course.keeper, course.saver = attempt.keeper, attempt.saver
+    if together is not None:
+        together.keep(course, attempt.keeper, attempt.saver)
 
 
 def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
@@ -246,6 +271,7 @@ def _start_event(job: Job, course: Course, folder: RunFolder) -> StartEvent:
         monitor=job.plan.monitor,
         engine=job.choice.engine,
         notes=job.notes,
+        workers=job.choice.workers,
     )
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -47,6 +47,25 @@ class Score(Protocol):
 
     def value(self) -> float:
         """Give what was measured so far."""
+        ...
+
+    def counted(self) -> Any:
+        """Give what was counted so far, as values that another process can add to its own."""
+        ...
+
+    def join(self, counted: Sequence[Any]) -> None:
+        """Count what several processes have counted, in place of what was counted here."""
+        ...
+
+
+class Sharing(Protocol):
+    """Measures one part of every batch, while others measure the rest."""
+
+    own: int
+    """The samples of the part in hand that count."""
+
+    def gathered(self, value: Any) -> list[Any]:
+        """Give what all have, each its own."""
         ...
 
 
@@ -95,6 +114,14 @@ class OutputScore:
         """Give the mean so far."""
         return float(self._sum) / self._count if self._count else math.nan
 
+    def counted(self) -> tuple[float, int]:
+        """Give the sum and the count."""
+        return float(self._sum), self._count
+
+    def join(self, counted: Sequence[tuple[float, int]]) -> None:
+        """Add up sums and counts."""
+        self._sum, self._count = sum(each for each, _ in counted), sum(count for _, count in counted)
+
     def _shown(self, value: Tensor) -> Tensor:
         if self.kind == "binary-cross-entropy":
             return torch.sigmoid(value.float())
@@ -130,6 +157,15 @@ class MeanIou:
         found = either > 0
         return float((both[found] / either[found]).mean()) if bool(found.any()) else math.nan
 
+    def counted(self) -> Tensor | None:
+        """Give the counts."""
+        return None if self._counts is None else self._counts.cpu()
+
+    def join(self, counted: Sequence[Tensor | None]) -> None:
+        """Add up counts."""
+        known = [counts for counts in counted if counts is not None]
+        self._counts = torch.stack(known).sum(0) if known else None
+
 
 @dataclass
 class Retrieval:
@@ -148,6 +184,8 @@ class Retrieval:
 
     def value(self) -> float:
         """Give the share; NaN for fewer than two samples."""
+        if not self._values:
+            return math.nan
         values, labels = torch.cat(self._values), torch.cat(self._labels)
         if len(values) < 2:
             return math.nan
@@ -158,6 +196,15 @@ class Retrieval:
             distances[torch.arange(len(some)), torch.arange(first, first + len(some))] = torch.inf
             right += int((labels[distances.argmin(1)] == labels[first : first + _AT_ONCE]).sum())
         return right / len(values)
+
+    def counted(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Give what was kept."""
+        return [values.cpu() for values in self._values], [labels.cpu() for labels in self._labels]
+
+    def join(self, counted: Sequence[tuple[list[Tensor], list[Tensor]]]) -> None:
+        """Keep what all have kept."""
+        self._values = [value for values, _ in counted for value in values]
+        self._labels = [label for _, labels in counted for label in labels]
 
 
 @dataclass
@@ -183,6 +230,15 @@ class Detected:
     def value(self) -> float:
         """Give what was measured so far."""
         return self._found.recall() if self.measure == "recall" else self._found.mean_precision()
+
+    def counted(self) -> Found:
+        """Give the detections."""
+        return self._found
+
+    def join(self, counted: Sequence[Found]) -> None:
+        """Keep the detections of all."""
+        detections = [rows for found in counted for rows in found.detections]
+        self._found = Found(detections, [rows for found in counted for rows in found.boxes])
 
 
 def predicted_labels(value: Tensor, axis: int = 1) -> Tensor:
@@ -230,6 +286,31 @@ def measures_of(scores: Sequence[Score]) -> tuple[str, ...]:
     return tuple(name for name in MEASURES if name in found)
 
 
+@dataclass
+class _Tally:
+    """Losses added up over samples: the total, and that of each output where there are several."""
+
+    total: float | Tensor = 0.0
+    each: Tensor | None = None
+    count: int = 0
+
+    def add(self, loss: TotalLoss, values: Sequence[Tensor], targets: Sequence[Tensor], size: int) -> None:
+        self.total = self.total + loss(values, targets) * size
+        if len(values) > 1:
+            apart = loss.apart(values, targets) * size
+            self.each = apart if self.each is None else self.each + apart
+        self.count += size
+
+    def counted(self) -> tuple[float, Tensor | None, int]:
+        return float(self.total), None if self.each is None else self.each.cpu(), self.count
+
+    @staticmethod
+    def joined(counted: Sequence[tuple[float, Tensor | None, int]]) -> "_Tally":
+        known = [each for _, each, _ in counted if each is not None]
+        each = torch.stack(known).sum(0) if known else None
+        return _Tally(sum(total for total, _, _ in counted), each, sum(count for _, _, count in counted))
+
+
 @torch.no_grad()
 def measure(
     module: torch.nn.Module,
@@ -237,35 +318,42 @@ def measure(
     scores: Sequence[Score],
     batches: Iterable[Batch],
     stop: StopRequest | None = None,
+    sharing: Sharing | None = None,
 ) -> dict[str, float] | None:
-    """Measure a part of the data; None when a stop was wanted before the end."""
+    """Measure a part of the data, where others share it all of them together; None when a stop was wanted."""
     was_training = module.training
     module.eval()
-    total: Tensor | float = 0.0
-    each: Tensor | None = None
-    count = 0
+    tally = _Tally()
     try:
         for inputs, targets in batches:
             if stop is not None and stop.wanted:
                 return None
             values = outputs_of(module(*inputs))
-            size = inputs[0].shape[0]
-            total = total + loss(values, targets) * size
-            if len(values) > 1:
-                apart = loss.apart(values, targets) * size
-                each = apart if each is None else each + apart
-            count += size
+            if sharing is not None and not sharing.own:
+                continue
+            tally.add(loss, values, targets, inputs[0].shape[0])
             for score in scores:
                 score.add(values[score.place], targets[score.place])
     finally:
         module.train(was_training)
-    found = {"loss": float(total) / count if count else math.nan}
+    if sharing is not None:
+        found = sharing.gathered((tally.counted(), [score.counted() for score in scores]))
+        tally = _Tally.joined([counted for counted, _ in found])
+        for place, score in enumerate(scores):
+            score.join([counted[place] for _, counted in found])
+    return _told(tally, scores)
+
+
+def _told(tally: _Tally, scores: Sequence[Score]) -> dict[str, float]:
+    """Name what was measured."""
+    count = tally.count
+    found = {"loss": float(tally.total) / count if count else math.nan}
     told = [(score, score.value()) for score in scores]
     for name in measures_of(scores):
         same = [value for score, value in told if score.measure == name]
         found[name] = sum(same) / len(same)
-    if each is not None:
+    if tally.each is not None:
         names = {score.place: score.output.name for score in scores}
-        found.update({f"loss.{name}": float(each[place]) / count for place, name in names.items()})
+        found.update({f"loss.{name}": float(tally.each[place]) / count for place, name in names.items()})
         found.update({f"{score.measure}.{score.output.name}": value for score, value in told})
     return found

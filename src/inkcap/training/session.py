@@ -18,7 +18,7 @@ from inkcap.training.losses import TotalLoss
 from inkcap.training.optimisers import make_optimiser
 from inkcap.training.pace import Pace
 from inkcap.training.schedules import RateSchedule
-from inkcap.training.scores import Batch, Score
+from inkcap.training.scores import Batch, Score, Sharing
 from inkcap.training.stopping import StopRequest
 
 if TYPE_CHECKING:
@@ -50,6 +50,23 @@ class Keeper(Protocol):
 
     def pace(self, pace: Pace) -> None:
         """Keep how much was waited for data."""
+        ...
+
+
+class Parts(Sharing, Protocol):
+    """One process's part of batches that several share."""
+
+    @property
+    def rank(self) -> int:
+        """Which of the processes it is."""
+        ...
+
+    def of(self, batches: Batches, order: Tensor, epoch: int, skip: int = 0) -> Iterator[Batch]:
+        """Give the part of each batch in the epoch's order."""
+        ...
+
+    def in_order(self, batches: Batches) -> Iterator[Batch]:
+        """Give the part of each batch as the samples lie."""
         ...
 
 
@@ -126,6 +143,10 @@ class Course:
     """Makes the samples of an epoch by playing, with the weights as they stand, where the data are a game."""
     solve: Callable[[], dict[str, float]] | None = None
     """Measures how well the network plays from the positions of the validation part."""
+    parts: Parts | None = None
+    """This process's part of every batch, where several train together."""
+    others: Callable[[], Mapping[str, Tensor]] = dict
+    """Gives what only other processes know of the session, by the names of a checkpoint."""
 
 
 @dataclass
@@ -231,6 +252,8 @@ class Session:
 
     def coming(self, order: Tensor) -> Iterator[Batch]:
         """Give the batches of the epoch in hand that are not done yet, in the epoch's order."""
+        if self.course.parts is not None:
+            return self.course.parts.of(self.samples(), order, self.epoch, self.batches)
         if self.course.ready is not None:
             return self._of_ready(self.course.ready)
         return self.samples().shuffled(order, self.epoch, self.batches)

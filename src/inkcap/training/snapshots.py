@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -12,8 +12,13 @@ from inkcap.recipes.metrics import tag, untag
 from inkcap.training.batches import Batches
 from inkcap.training.session import Session
 
+if TYPE_CHECKING:
+    from torch.distributed.tensor import DTensor
+
 MODULE, OPTIMISER, WIDE, FROZEN = "module/", "optimiser/", "wide/", "frozen/"
 PLAYED_INPUTS, PLAYED_TARGETS = "played/inputs/", "played/targets/"
+RANDOM_OF = "random/cpu/"
+"""The random numbers of other processes that train with the first one, by their rank."""
 PENDING, RANDOM, RANDOM_CUDA = "pending", "random/cpu", "random/cuda"
 
 
@@ -35,11 +40,12 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
     """Copy all that a session remembers; nothing of it may be shared with the training that goes on."""
     course, outcome, pulse = session.course, session.outcome, session.pulse
     tensors = {MODULE + path: _copied(value) for path, value in _stored(course.module)}
-    tensors |= {FROZEN + path: value.cpu() for path, value in frozen.items()}
+    # In an order of their own: a run that goes on has read them from a file, which has another.
+    tensors |= {FROZEN + path: frozen[path].cpu() for path in sorted(frozen)}
     placed: dict[str, str] = {}
     plain: list[dict[str, Any]] = []
     learning = {id(parameter) for parameter in course.parameters}
-    for number, parameter in enumerate(_optimised(session)):
+    for number, parameter in enumerate(optimised_of(session)):
         if id(parameter) not in learning:
             tensors[f"{WIDE}{number}"] = _copied(parameter)
         plain.append({})
@@ -57,6 +63,7 @@ def capture(session: Session, best: Mapping[str, Tensor], frozen: Mapping[str, T
     tensors[RANDOM] = torch.get_rng_state()
     if course.training.device.type == "cuda":
         tensors[RANDOM_CUDA] = torch.cuda.get_rng_state(course.training.device)
+    tensors |= course.others()
     progress: dict[str, Any] = {
         "step": outcome.steps,
         "epoch": session.epoch,
@@ -100,7 +107,12 @@ def restore(session: Session, snapshot: Snapshot, place: str) -> None:
 
 def restore_random(session: Session, snapshot: Snapshot) -> None:
     """Put the random numbers where they were."""
-    device = session.course.training.device
+    device, parts = session.course.training.device, session.course.parts
+    if parts is not None and parts.rank:
+        own = snapshot.tensors.get(f"{RANDOM_OF}{parts.rank}")
+        if own is not None:
+            torch.set_rng_state(own)
+        return
     if RANDOM_CUDA in snapshot.tensors and device.type == "cuda":
         torch.cuda.set_rng_state(snapshot.tensors[RANDOM_CUDA], device)
     torch.set_rng_state(snapshot.tensors[RANDOM])
@@ -128,11 +140,14 @@ def _played(training: Batches, tensors: Mapping[str, Tensor]) -> Batches | None:
 
 def _stored(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Give all parameters and buffers, also those that a state dict leaves out."""
-    yield from module.named_parameters()
+    for path, parameter in module.named_parameters():
+        # Of a weight that is parted over several processes each has its own part.
+        yield path, cast("DTensor", parameter).to_local() if hasattr(parameter, "to_local") else parameter
     yield from module.named_buffers()
 
 
-def _optimised(session: Session) -> list[Tensor]:
+def optimised_of(session: Session) -> list[Tensor]:
+    """Give what the optimiser works on, in its order."""
     return [parameter for group in session.optimiser.param_groups for parameter in group["params"]]
 
 
@@ -155,7 +170,7 @@ def _restore_module(module: torch.nn.Module, tensors: Mapping[str, Tensor], plac
 def _restore_optimiser(
     session: Session, tensors: Mapping[str, Tensor], progress: Mapping[str, Any], place: str
 ) -> None:
-    groups, optimised = session.optimiser.param_groups, _optimised(session)
+    groups, optimised = session.optimiser.param_groups, optimised_of(session)
     if len(progress["groups"]) != len(groups) or len(progress["remembered"]) != len(optimised):
         raise RunFolderError(f"{place}: its optimiser is not that of the recipe.")
     for group, stored in zip(groups, progress["groups"], strict=True):

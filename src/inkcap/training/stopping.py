@@ -22,6 +22,11 @@ class StopRequest:
         self.reason = ""
         self.saving = False
 
+    @property
+    def pressed(self) -> bool:
+        """Whether this process was asked to stop; where several train together, all may not know of it yet."""
+        return self.wanted
+
     def stop(self, reason: str) -> None:
         """Ask for the end; the first reason stays."""
         if not self.wanted:

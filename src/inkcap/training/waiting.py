@@ -28,13 +28,13 @@ def wait_for_room(write: Callable[[], None], name: str, folder: Path, listener: 
             if paused:
                 listener.on_pause(PauseEvent("", False))
             return
-        if stop.wanted:
+        if stop.pressed:
             raise RunFolderError(f"{name}: could not be written ({full.strerror}); make room and resume the run.")
         if not paused:
             paused = True
             listener.on_pause(PauseEvent(_words(name, full, folder), True))
         until = time.monotonic() + POLL_SECONDS
-        while time.monotonic() < until and not stop.wanted:
+        while time.monotonic() < until and not stop.pressed:
             time.sleep(_NAP)
 
 

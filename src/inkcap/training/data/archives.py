@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from inkcap.structures.errors import one_line
 from inkcap.training.data.arrays import (
     ARRAY_OPTIONS,
     TargetArray,
@@ -49,7 +50,7 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     """Read all arrays of an .npz file; object arrays, bombs and damaged members are refused."""
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_members(path, archive.infolist())
+            check_members(path, archive.infolist())
             arrays: dict[str, NDArray[Any]] = {}
             for info in archive.infolist():
                 with archive.open(info) as member:
@@ -76,14 +77,14 @@ def read_npy(path: Path) -> NDArray[Any]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}. Check the path and its rights.") from None
 
 
-def _check_members(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
+def check_members(path: Path, members: Sequence[zipfile.ZipInfo], most: int | None = _MOST_BYTES) -> None:
     """Refuse an archive that would unpack to too much, or that names an array twice."""
     names = [info.filename for info in members]
     if len(names) > _MOST_MEMBERS or len(set(names)) < len(names):
         raise DataError(f"{path} has {len(names)} members, some under one name or too many. Save it again.")
     total = sum(info.file_size for info in members)
-    if total > _MOST_BYTES:
-        raise DataError(f"{path} unpacks to {total} bytes; at most {_MOST_BYTES} are read. Save fewer samples.")
+    if most is not None and total > most:
+        raise DataError(f"{path} unpacks to {total} bytes; at most {most} are read. Save fewer samples.")
     for info in members:
         if info.file_size > _RATIO_FREE_BYTES and info.file_size > _MOST_RATIO * max(info.compress_size, 1):
             raise DataError(
@@ -94,8 +95,8 @@ def _check_members(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
             raise DataError(f"{path}: {info.filename} is not an array. Save the file again with numpy.savez.")
 
 
-def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
-    """Read an array after checking that its header and its length agree."""
+def read_npy_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read shape, order and type of an array; anything but plain numbers and text is refused."""
     try:
         version = npy_format.read_magic(stream)
         if version not in ((1, 0), (2, 0), (3, 0)):
@@ -104,12 +105,20 @@ def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
         reader = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, fortran, dtype = reader(stream)
     except (ValueError, EOFError) as error:
-        raise DataError(f"{where} is not a readable NumPy array: {error}. Save it again with numpy.save.") from None
+        # NumPy's second line would advise to trust the file.
+        told = one_line(str(error).partition("\n")[0].rstrip("."))
+        raise DataError(f"{where} is not a readable NumPy array: {told}. Save it again with numpy.save.") from None
     if dtype.hasobject or dtype.fields is not None or dtype.kind not in "biufU":
         raise DataError(
             f"{where} holds {dtype} instead of plain numbers or text, which is not read for safety. "
             f"Convert it, for example with array.astype('float32')."
         )
+    return shape, fortran, dtype
+
+
+def _read_npy(stream: IO[bytes], length: int, where: str) -> NDArray[Any]:
+    """Read an array after checking that its header and its length agree."""
+    shape, fortran, dtype = read_npy_header(stream, where)
     start = stream.tell()
     expected = math.prod(shape) * dtype.itemsize
     if length - start != expected:

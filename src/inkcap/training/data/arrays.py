@@ -51,7 +51,7 @@ def as_input(values: Array, where: str, channels: str = "auto") -> InputArray:
     if values.dtype.kind == "b":
         values = values.astype(np.uint8)
     if values.ndim in (1, 2):
-        return InputArray(values.reshape(len(values), -1).astype(np.float32), value_range, "")
+        return InputArray(_as_float32(values.reshape(len(values), -1), where), value_range, "")
     note = ""
     if values.ndim == 3:
         values = values[:, None, :, :]
@@ -63,8 +63,22 @@ def as_input(values: Array, where: str, channels: str = "auto") -> InputArray:
             f"Give vectors (n, M), grey images (n, M, N) or images with channels (n, d, M, N)."
         )
     if values.dtype != np.uint8:
-        values = values.astype(np.float32)
+        values = _as_float32(values, where)
     return InputArray(np.ascontiguousarray(values), value_range, note)
+
+
+def _as_float32(values: Array, where: str) -> Array:
+    """Give numbers as float32; one that is too large for it is refused, not turned into infinity."""
+    with np.errstate(over="ignore"):
+        made = values.astype(np.float32)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 4:
+        lost = np.flatnonzero(np.isinf(made) & np.isfinite(values))
+        if lost.size:
+            sample = int(lost[0]) // max(values.size // len(values), 1)
+            raise DataError(
+                f"{where}, sample {sample}: {values.reshape(-1)[lost[0]]:g} is too large for float32. Rescale the data."
+            )
+    return made
 
 
 def _channels_first(values: Array, where: str, channels: str) -> tuple[Array, str]:
@@ -104,7 +118,7 @@ def as_target(values: Array, where: str, task: str = "auto", classes: tuple[str,
     if kind not in "biuf":
         raise DataError(f"{where} holds {values.dtype}, not numbers or text. Save it as numbers.")
     if task == "regression" or (task == "auto" and (kind == "f" or values.ndim != 1) and not classes):
-        numbers = values.astype(np.float32)
+        numbers = _as_float32(values, where)
         return TargetArray(numbers[:, None] if numbers.ndim == 1 else numbers, (), "")
     if values.ndim != 1:
         raise DataError(

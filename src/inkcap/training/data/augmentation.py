@@ -1,4 +1,4 @@
-"""Varying training samples at random, the same way whatever the batches and workers.
+"""Varying training samples at random, the same way whatever the batches and loaders.
 
 All random numbers of sample i in epoch e are hashes of (run seed, "augment", e, i). Every kind of change has its own
 fixed place among them, so that adding one does not alter the others.

@@ -1,9 +1,11 @@
 """Fetching the well-known image sets: over https, checked by size and checksum, kept in a cache."""
 
 import contextlib
+import functools
 import hashlib
 import http.client
 import os
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,11 +18,15 @@ import platformdirs
 
 from inkcap.training.data.errors import DataError
 from inkcap.training.data.files import replaced_file
+from inkcap.training.data.peers import LocalConnection, OpenConnection
 
 Progress = Callable[[str, int, int], None]
 """Told (file name, bytes so far, bytes in all) as a transfer goes on."""
 
 _READ_AT_ONCE = 1 << 18
+_LEAST_RATE = 16 * 1024
+"""Bytes in a second, over a whole transfer; a slower peer is given up."""
+_SHOWN = 200
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 DATA_FOLDER_VARIABLE = "INKCAP_DATA"
 
@@ -132,22 +138,48 @@ def _matches(path: Path, file: RemoteFile) -> bool:
     return digest.hexdigest() == file.md5
 
 
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow a redirect only to an address that we would have asked ourselves."""
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follow a few redirects, each only to an https address: no server may send us to this machine itself."""
+
+    max_redirections = 3
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         """Check the new address before following it."""
-        _check_address(newurl)
+        _check_address(newurl, given=False)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _check_address(url: str) -> None:
-    """Refuse anything but https; plain http only to this machine itself."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL_HOSTS):
-        raise DataError(f"{url} is not an https address. Give one that starts with https://.")
+class _Local(urllib.request.HTTPHandler):
+    def __init__(self, deadline: float) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(LocalConnection, deadline=self._deadline), req)
+
+
+class _Open(urllib.request.HTTPSHandler):
+    def __init__(self, deadline: float) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(OpenConnection, deadline=self._deadline), req)
+
+
+def _check_address(url: str, given: bool = True) -> None:
+    """Refuse anything but https; plain http only to this machine itself, and only if the caller gave the address."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise DataError(f"{url[:_SHOWN]!r} is no address: {error}.") from None
+    if parts.scheme != "https" and not (given and parts.scheme == "http" and host in _LOCAL_HOSTS):
+        raise DataError(f"{_plain(url)} is not an https address. Give one that starts with https://.")
+    if not host or "@" in parts.netloc or any(ord(sign) < 33 or ord(sign) > 126 for sign in url):
+        raise DataError(f"{url[:_SHOWN]!r} is no address: it takes https://, a host and a path in plain signs.")
 
 
 def _fetch(
@@ -163,18 +195,20 @@ def _fetch(
     for base in bases:
         url = base.rstrip("/") + "/" + file.name
         try:
-            with contextlib.closing(_request(url, timeout)) as response, replaced_file(path) as stream:
+            with contextlib.closing(_request(url, timeout, file.size)) as response, replaced_file(path) as stream:
                 _transfer(response, stream, file, url, progress)
             return
         except DataError as error:
             reasons.append(str(error))
         except urllib.error.HTTPError as error:
-            reasons.append(f"{url} answered {error.code} {error.reason}.")
+            reasons.append(f"{url} answered {error.code} {_plain(error.reason)}.")
             error.close()
         except urllib.error.URLError as error:
-            reasons.append(f"{url} cannot be reached: {error.reason}.")
+            reasons.append(f"{url} cannot be reached: {_plain(error.reason)}.")
         except (OSError, http.client.HTTPException) as error:
-            reasons.append(f"{url} broke off: {error or type(error).__name__}.")
+            reasons.append(f"{url} broke off: {_plain(error)}.")
+        except ValueError as error:  # an address that no library can read, as a redirect or a name may bring it
+            reasons.append(f"{url} leads to no address: {_plain(error)}.")
     wanted = ", ".join(entry.name for entry in remote.files)
     raise DataError(
         f"{file.name} of {remote.name} could not be fetched. {' '.join(reasons)} "
@@ -182,9 +216,25 @@ def _fetch(
     )
 
 
-def _request(url: str, timeout: float) -> Any:
+def _plain(error: object) -> str:
+    """Give what went wrong in one short line: a peer may have written a part of it."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(error))
+    return " ".join(text.split())[:_SHOWN] or type(error).__name__
+
+
+def _request(url: str, timeout: float, size: int) -> Any:
     _check_address(url)
-    opener = urllib.request.build_opener(_SafeRedirects)
+    deadline = time.monotonic() + timeout + size / _LEAST_RATE
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        _Local(deadline),
+        _Open(deadline),
+        _Redirects(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
     request = urllib.request.Request(url, headers={"User-Agent": "inkcap"})  # noqa: S310 - the scheme was checked
     return opener.open(request, timeout=timeout)
 

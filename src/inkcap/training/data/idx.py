@@ -17,6 +17,10 @@ _CODES = {np.dtype(text).newbyteorder("="): code for code, text in _DTYPES.items
 _GZIP_MAGIC = b"\x1f\x8b"
 _LARGEST_CONTENT = 4 << 30
 _READ_AT_ONCE = 1 << 24
+_MOST_RATIO = 250
+# A ratio means nothing for a few bytes: a short array of zeros packs very well.
+_RATIO_FREE_BYTES = 64 << 20
+_MOST_SURPLUS = 64 << 20
 
 
 class _Readable(Protocol):
@@ -31,9 +35,7 @@ def read_idx(path: Path) -> NDArray[Any]:
     """Read an IDX file into an array in the machine's byte order; gzip is told by its first bytes, not by the name."""
     try:
         with path.open("rb") as stream:
-            compressed = stream.read(2) == _GZIP_MAGIC
-            stream.seek(0)
-            if compressed:
+            if is_packed(path):
                 with gzip.GzipFile(fileobj=stream) as unpacked:
                     return _read_stream(path, unpacked)
             return _read_stream(path, stream)
@@ -45,7 +47,13 @@ def read_idx(path: Path) -> NDArray[Any]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}. Check the path and its rights.") from None
 
 
-def _read_header(path: Path, stream: _Readable) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is packed by gzip."""
+    with path.open("rb") as stream:
+        return stream.read(2) == _GZIP_MAGIC
+
+
+def read_idx_header(path: Path, stream: _Readable) -> tuple[np.dtype[Any], tuple[int, ...], int]:
     """Read the dtype, the shape and the header's length."""
     magic = stream.read(4)
     if len(magic) < 4:
@@ -68,12 +76,18 @@ def _read_header(path: Path, stream: _Readable) -> tuple[np.dtype[Any], tuple[in
 
 
 def _read_stream(path: Path, stream: _Readable) -> NDArray[Any]:
-    dtype, shape, header_length = _read_header(path, stream)
+    dtype, shape, header_length = read_idx_header(path, stream)
     expected = math.prod(shape) * dtype.itemsize
     if expected > _LARGEST_CONTENT:
         raise DataError(
             f"{path} declares {'×'.join(map(str, shape))} values, {expected} bytes; at most {_LARGEST_CONTENT} bytes "
             f"are read. Split the file."
+        )
+    held = path.stat().st_size
+    if isinstance(stream, gzip.GzipFile) and expected > max(_RATIO_FREE_BYTES, _MOST_RATIO * held):
+        raise DataError(
+            f"{path} unpacks from {held} to {expected} bytes, more than {_MOST_RATIO} times as many. "
+            f"Check that this is the right file, or unpack it first."
         )
     # In pieces, so that a header that promises more than the file holds cannot make us reserve the memory for it.
     content = bytearray()
@@ -89,7 +103,8 @@ def _read_stream(path: Path, stream: _Readable) -> NDArray[Any]:
     if surplus:
         raise DataError(
             f"{path} is too long: {header_length + expected} bytes expected, {header_length + expected + surplus} "
-            f"found. Check that the file is whole and not joined with another."
+            f"{'found' if surplus < _MOST_SURPLUS else 'or more found'}. "
+            f"Check that the file is whole and not joined with another."
         )
     return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
 
@@ -97,7 +112,7 @@ def _read_stream(path: Path, stream: _Readable) -> NDArray[Any]:
 def _count_rest(stream: _Readable) -> int:
     """Count the bytes left, up to a limit that keeps a bomb of zeros from being unpacked for ever."""
     surplus = 0
-    while surplus < _LARGEST_CONTENT and (piece := stream.read(_READ_AT_ONCE)):
+    while surplus < _MOST_SURPLUS and (piece := stream.read(_READ_AT_ONCE)):
         surplus += len(piece)
     return surplus
 

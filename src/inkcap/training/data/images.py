@@ -96,18 +96,25 @@ def resize_images(images: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
 
 
 def _class_folders(folder: Path) -> list[Path]:
-    return sorted((entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")), key=_name)
+    found = (entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    return sorted((entry for entry in found if not leads_out(entry, folder)), key=_name)
+
+
+def leads_out(entry: Path, folder: Path) -> bool:
+    """Tell whether something in a folder is a link to something outside of it: who gives data gives no other file."""
+    return entry.is_symlink() and not entry.resolve().is_relative_to(folder.resolve())
 
 
 def _name(path: Path) -> str:
     return path.name
 
 
-def _image_files(folder: Path) -> tuple[list[Path], int]:
-    """List a class's image files in a fixed order, and count the other files."""
+def _image_files(folder: Path, whole: Path) -> tuple[list[Path], int]:
+    """List a class's image files in a fixed order, and count the other files; a link out of it all is such a one."""
     files = [entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")]
-    images = sorted((entry for entry in files if entry.suffix.lower() in IMAGE_SUFFIXES), key=_name)
-    return images, len(files) - len(images)
+    images = (entry for entry in files if entry.suffix.lower() in IMAGE_SUFFIXES and not leads_out(entry, whole))
+    found = sorted(images, key=_name)
+    return found, len(files) - len(found)
 
 
 def load_image_folder(folder: Path, options: OptionValues) -> Dataset:
@@ -140,11 +147,11 @@ def _collect(folder: Path, known: tuple[str, ...] | None) -> tuple[tuple[str, ..
     labels: list[int] = []
     others = 0
     for class_folder in class_folders:
-        images, other = _image_files(class_folder)
+        images, other = _image_files(class_folder, folder)
         if not images:
             raise DataError(
-                f"The class {class_folder.name} in {folder} has no images ({', '.join(IMAGE_SUFFIXES)}). "
-                f"Add some, or remove the sub-folder."
+                f"The class {class_folder.name} in {folder} has no images ({', '.join(IMAGE_SUFFIXES)}); "
+                f"links that lead out of the folder are none. Add some, or remove the sub-folder."
             )
         others += other
         paths += images

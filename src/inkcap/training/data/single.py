@@ -1,6 +1,7 @@
 """Reading what is given for a prediction: one image, a file of samples, or typed numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,24 @@ from inkcap.training.data.idx import looks_like_idx, read_idx
 from inkcap.training.data.images import IMAGE_SUFFIXES, image_head, read_image, resize_images
 from inkcap.training.data.preparation import Preparation
 from inkcap.training.data.scaling import Scaling
-from inkcap.training.data.tables import TableLayout, encode, find_missing, number_in, read_table
+from inkcap.training.data.tables import Table, TableLayout, encode, find_missing, number_in, read_table
 from inkcap.training.data.wording import listing, shape_text
 
 _FILE_SUFFIXES = (*IMAGE_SUFFIXES, ".npy", ".npz", ".csv")
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Samples as their source holds them: rows of a table, arrays by their names, or image files.
+
+    `where` is the source in messages, and `first` the number of the first sample in it. A lone array has no name, and
+    may be a single sample unless it is a `part`, cut out of more samples.
+    """
+
+    where: str
+    content: Table | Mapping[str, NDArray[Any]] | tuple[Path, ...]
+    first: int = 0
+    part: bool = False
 
 
 def load_one_input(
@@ -36,12 +51,16 @@ def load_one_input(
     with `resize`, or when the run itself resized its data. `table` is the layout in the manifest of a run on a CSV
     file; `key` names the array of an .npz file. The result is (n, d, M, N) or (n, M), not yet normalised.
     """
-    scaling = preparation.scaling_of(name)
-    may_resize = resize or preparation.resize is not None
+    raw = read_raw(source, folder=folder, table=table)
+    return shaped_input(raw, preparation, name=name, resize=resize, table=table, key=key)
+
+
+def read_raw(source: str | Path, *, folder: Path | None = None, table: Mapping[str, Any] | None = None) -> Raw:
+    """Read samples as their source holds them, all at once."""
     if isinstance(source, str):
         numbers = _typed_numbers(source)
         if numbers is not None:
-            return _reshaped(numbers[None, :], scaling, "The numbers given", may_resize)
+            return Raw("The numbers given", {"": numbers[None, :]}, part=True)
     path = (folder or Path()) / Path(source).expanduser()
     if not path.is_file():
         raise DataError(
@@ -49,18 +68,45 @@ def load_one_input(
         )
     suffix = path.suffix.lower()
     if suffix in IMAGE_SUFFIXES:
-        return _image(path, scaling, may_resize)
+        return Raw(str(path), (path,))
     if suffix == ".csv":
-        return _table_rows(path, scaling, table)
+        return Raw(str(path), read_table(path, _separator(table)))
     if suffix == ".npz":
-        values = _archive_array(path, key, name)
-    elif suffix == ".npy":
-        values = read_npy(path)
-    elif looks_like_idx(path):
-        values = read_idx(path)
-    else:
-        raise DataError(f"{path}: the ending is not known. Give {listing(_FILE_SUFFIXES)}, IDX, or numbers.")
-    return _reshaped(_batched(values, scaling), scaling, str(path), may_resize)
+        return Raw(str(path), read_archive(path))
+    if suffix == ".npy":
+        return Raw(str(path), {"": read_npy(path)})
+    if looks_like_idx(path):
+        return Raw(str(path), {"": read_idx(path)})
+    raise DataError(f"{path}: the ending is not known. Give {listing(_FILE_SUFFIXES)}, IDX, or numbers.")
+
+
+def shaped_input(
+    raw: Raw,
+    preparation: Preparation,
+    *,
+    name: str | None = None,
+    resize: bool = False,
+    table: Mapping[str, Any] | None = None,
+    key: str = "",
+) -> NDArray[Any]:
+    """Bring samples into the form in which the run's stored preparation can take them."""
+    scaling = preparation.scaling_of(name)
+    may_resize = resize or preparation.resize is not None
+    if isinstance(raw.content, Table):
+        return _table_rows(raw, raw.content, scaling, table)
+    if isinstance(raw.content, tuple):
+        return np.concatenate([_image(path, scaling, may_resize) for path in raw.content])
+    values = raw.content[archive_key(raw.where, raw.content, key, name)]
+    return _reshaped(values if raw.part else batched(values, scaling.shape), scaling, raw, may_resize)
+
+
+def layout_of(table: Mapping[str, Any] | None, header: tuple[str, ...]) -> TableLayout:
+    """Give how rows become vectors: as the run knows it, else all columns in order."""
+    return TableLayout(features=header, categories={}) if table is None else TableLayout.from_json(table)
+
+
+def _separator(table: Mapping[str, Any] | None) -> str:
+    return layout_of(table, ()).separator
 
 
 def _typed_numbers(text: str) -> NDArray[np.float32] | None:
@@ -98,44 +144,38 @@ def _wrong_size(where: str, found: tuple[int, ...], expected: tuple[int, ...]) -
     )
 
 
-def _table_rows(path: Path, scaling: Scaling, table: Mapping[str, Any] | None) -> NDArray[Any]:
-    """Read the rows of a CSV file by the names of the columns, when the run knows them, else all columns in order."""
-    if table is not None:
-        layout = TableLayout.from_json(table)
-        rows = read_table(path, layout.separator)
-        rows.require(layout.features, "the run's data")
-    else:
-        rows = read_table(path)
-        layout = TableLayout(features=rows.header, categories={})
+def _table_rows(raw: Raw, rows: Table, scaling: Scaling, table: Mapping[str, Any] | None) -> NDArray[Any]:
+    """Take the columns by their names, when the run knows them, else all in order."""
+    layout = layout_of(table, rows.header)
+    rows.require(layout.features, "the run's data")
     missing = find_missing(rows, layout.features)
     if missing and not scaling.fill:
         row, column = next(iter(missing.items()))
-        raise DataError(f"{path}, line {rows.lines[row]}, column {column}: the value is missing. Fill it in.")
-    return _reshaped(encode(rows, layout), scaling, str(path), False)
+        raise DataError(f"{rows.path}, line {rows.lines[row]}, column {column}: the value is missing. Fill it in.")
+    return _reshaped(encode(rows, layout), scaling, raw, False)
 
 
-def _archive_array(path: Path, key: str, name: str | None) -> NDArray[Any]:
-    """Choose the array of an .npz file: the named one, the input's, x, or the only one."""
-    arrays = read_archive(path)
+def archive_key(where: str, names: Collection[str], key: str, name: str | None) -> str:
+    """Choose the array of several: the named one, the input's, x, or the only one."""
     for candidate in filter(None, (key, name if not key else "", "x" if not key else "")):
-        if candidate in arrays:
-            return arrays[candidate]
-    if len(arrays) == 1 and not key:
-        return next(iter(arrays.values()))
-    raise DataError(f"{path} has the arrays {listing(arrays)}, not {key or name or 'x'}. Name one of them.")
+        if candidate in names:
+            return candidate
+    if len(names) == 1 and not key:
+        return next(iter(names))
+    raise DataError(f"{where} has the arrays {listing(names)}, not {key or name or 'x'}. Name one of them.")
 
 
-def _batched(values: NDArray[Any], scaling: Scaling) -> NDArray[Any]:
+def batched(values: NDArray[Any], sample: tuple[int, ...]) -> NDArray[Any]:
     """Add the axis of samples when the array is a single sample."""
-    grey_sample = len(scaling.shape) == 3 and scaling.shape[0] == 1 and values.ndim == 2
-    if values.shape == scaling.shape or (grey_sample and values.shape == scaling.shape[1:]):
+    grey_sample = len(sample) == 3 and sample[0] == 1 and values.ndim == 2
+    if values.shape == sample or (grey_sample and values.shape == sample[1:]):
         return values[None]
     return values
 
 
-def _reshaped(values: NDArray[Any], scaling: Scaling, where: str, may_resize: bool) -> NDArray[Any]:
+def _reshaped(values: NDArray[Any], scaling: Scaling, raw: Raw, may_resize: bool) -> NDArray[Any]:
     """Bring samples to the expected shape, resize images when allowed, and refuse anything else."""
-    expected = scaling.shape
+    expected, where = scaling.shape, raw.where
     if values.ndim == 0 or len(values) == 0:
         raise DataError(f"{where}: no samples. Give at least one of {shape_text(expected)}.")
     if (
@@ -158,5 +198,5 @@ def _reshaped(values: NDArray[Any], scaling: Scaling, where: str, may_resize: bo
     finite = np.isfinite(found) | (np.isnan(found) & bool(scaling.fill))
     if not finite.all():
         row = int(np.flatnonzero(~finite.reshape(len(found), -1).all(axis=1))[0])
-        raise DataError(f"{where}, sample {row}: a value is not a finite number. Correct it.")
+        raise DataError(f"{where}, sample {raw.first + row}: a value is not a finite number. Correct it.")
     return found

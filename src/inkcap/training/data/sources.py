@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inkcap.recipes import DataSpec
+from inkcap.remote import is_url, local_copy
 from inkcap.training.data.archives import ARCHIVE_OPTIONS, load_archive
 from inkcap.training.data.bundled import load_diabetes, load_digits, table_loader
 from inkcap.training.data.dataset import Dataset
@@ -136,13 +137,20 @@ def _load(spec: str, options: Mapping[str, str], folder: Path, progress: Progres
         return source.loader(OptionValues(source.name, source.options, options), progress)
     if not spec.strip():
         raise DataError(f"No data were named. Give one of {listing(SOURCES)}, or a path.")
-    path = folder / Path(spec.strip()).expanduser()
+    if "," in spec and all(map(is_url, spec.split(","))):
+        return _load_pair(spec, options, folder, progress)
+    path = _path(spec, folder, progress)
     if not path.exists() and "," in spec:
-        return _load_pair(spec, options, folder)
+        return _load_pair(spec, options, folder, progress)
     form = _format_of(path, spec)
     if resize and any(option.name == "resize" for option in form.options):
         options = {"resize": resize, **options}
     return _named_after(form.loader(path, OptionValues(form.name, form.options, options)), path)
+
+
+def _path(spec: str, folder: Path, progress: Progress | None) -> Path:
+    """Give the file or folder that a path or a URL of storage stands for."""
+    return local_copy(spec.strip(), progress) if is_url(spec) else folder / Path(spec.strip()).expanduser()
 
 
 def _named_after(dataset: Dataset, path: Path) -> Dataset:
@@ -150,12 +158,14 @@ def _named_after(dataset: Dataset, path: Path) -> Dataset:
     return dataset if dataset.name else replace(dataset, name=path.resolve().name or "data")
 
 
-def _load_pair(spec: str, options: Mapping[str, str], folder: Path) -> Dataset:
+def _load_pair(spec: str, options: Mapping[str, str], folder: Path, progress: Progress | None) -> Dataset:
     """Load IDX images and labels given as IMAGES,LABELS."""
-    parts = [folder / Path(part.strip()).expanduser() for part in spec.split(",")]
+    parts = [_path(part, folder, progress) for part in spec.split(",")]
     if len(parts) != 2:
         raise DataError(f"{spec} names {len(parts)} files. Give the images and the labels as IMAGES,LABELS.")
     for part in parts:
+        if part.exists() and not part.is_file():
+            raise DataError(f"{spec} names {part}, which is no ordinary file. Give the images and the labels.")
         if not part.is_file():
             raise _not_found(part, str(part))
     return load_idx_pair(parts[0], parts[1], OptionValues("idx", IDX_OPTIONS, options))
@@ -177,6 +187,9 @@ def _format_of(path: Path, spec: str) -> FileFormat:
         return FORMATS["idx"] if mnist_files(path) else FORMATS["images"]
     if not path.exists():
         raise _not_found(path, spec)
+    if not path.is_file():
+        # A pipe would keep its reader waiting for ever, a device would never end.
+        raise DataError(f"{path} is no ordinary file. Give a file or a folder.")
     suffix = path.suffix.lower()
     if suffix in (".csv", ".npz"):
         return FORMATS[suffix[1:]]

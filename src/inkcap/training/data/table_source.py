@@ -99,7 +99,8 @@ def _columns(table: Table, options: OptionValues) -> tuple[list[str], list[str],
             )
     if len(set(targets)) < len(targets):
         raise DataError(f"{table.path}: target={';'.join(targets)} names a column twice. Name each once.")
-    features = [name for name in table.header if name not in targets and name not in ignored]
+    others = {*targets, *ignored}
+    features = [name for name in table.header if name not in others]
     if not features:
         raise DataError(f"{table.path}: no column is left beside {listing(targets)}. Add columns to learn from.")
     return targets, categorical, features

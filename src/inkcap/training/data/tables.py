@@ -2,8 +2,10 @@
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +17,7 @@ from inkcap.training.data.wording import counted, listing, near_matches
 
 _MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 _MOST_BYTES = 1 << 30
+_MOST_COLUMNS = 100_000
 _MOST_CATEGORIES = 256
 
 
@@ -27,15 +30,20 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of each column, from 0."""
+        return {name: number for number, name in enumerate(self.header)}
+
     def column(self, name: str) -> list[str]:
         """Give the cells of one column."""
-        index = self.header.index(name)
+        index = self.places[name]
         return [row[index] for row in self.rows]
 
     def require(self, names: Sequence[str], option: str) -> None:
         """Refuse names that are no columns."""
         for name in names:
-            if name not in self.header:
+            if name not in self.places:
                 raise DataError(
                     f"{self.path} has no column {name}, named by {option}.{near_matches(name, self.header)} "
                     f"Its columns: {listing(self.header)}. Correct {option}."
@@ -105,54 +113,70 @@ def number_in(cell: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def read_table(path: Path, separator: str = ",") -> Table:
-    """Read a CSV file with a header; every row must have as many cells as the header."""
+@contextmanager
+def open_table(path: Path) -> Generator[None]:
+    """Say what is wrong with a CSV file while it is read."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise DataError(
-                f"{path} has {path.stat().st_size} bytes; at most {_MOST_BYTES} are read. Use .npz instead."
-            )
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream, delimiter=separator, strict=True)
-            header = _checked_header(path, next(reader, None), separator)
-            rows: list[list[str]] = []
-            lines: list[int] = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise DataError(
-                        f"{path}, line {reader.line_num}: {counted(len(row), 'cell')}, but the header has "
-                        f"{len(header)}. Add or remove cells, or quote cells that contain the separator."
-                    )
-                rows.append([cell.strip() for cell in row])
-                lines.append(reader.line_num)
+        yield
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from None
     except csv.Error as error:
         raise DataError(f"{path} is not readable as CSV: {error}. Check its quotes.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}. Check the path and its rights.") from None
+
+
+def read_table(path: Path, separator: str = ",") -> Table:
+    """Read a CSV file with a header; every row must have as many cells as the header."""
+    with open_table(path):
+        if path.stat().st_size > _MOST_BYTES:
+            raise DataError(
+                f"{path} has {path.stat().st_size} bytes; at most {_MOST_BYTES} are read. Use .npz instead."
+            )
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.reader(stream, delimiter=separator, strict=True)
+            header = checked_header(path, next(reader, None), separator)
+            rows: list[list[str]] = []
+            lines: list[int] = []
+            for row in reader:
+                if not row:
+                    continue
+                check_row(path, reader.line_num, row, header)
+                rows.append([cell.strip() for cell in row])
+                lines.append(reader.line_num)
     if not rows:
         raise DataError(f"{path} has a header but no rows. Add the data below the header.")
     return Table(path, header, rows, lines)
 
 
-def _checked_header(path: Path, header: list[str] | None, separator: str) -> tuple[str, ...]:
+def check_row(path: Path, line: int, row: Sequence[str], header: Sequence[str]) -> None:
+    """Refuse a row that has more or fewer cells than the header."""
+    if len(row) != len(header):
+        raise DataError(
+            f"{path}, line {line}: {counted(len(row), 'cell')}, but the header has {len(header)}. "
+            "Add or remove cells, or quote cells that contain the separator."
+        )
+
+
+def checked_header(path: Path, header: list[str] | None, separator: str) -> tuple[str, ...]:
     """Refuse a missing header, empty names, repeated names, and a first line that is data."""
     if not header:
         raise DataError(f"{path} is empty. Give a CSV file with a header line and rows.")
+    if len(header) > _MOST_COLUMNS:
+        raise DataError(f"{path}, line 1: {len(header)} columns; at most {_MOST_COLUMNS} are read. Use .npz instead.")
     names = tuple(name.strip() for name in header)
     if all(number_in(name) is not None for name in names):
         raise DataError(
             f"{path}, line 1: the header is missing, there are only numbers ({listing(names, 4)}). "
             f"Add a first line with the names of the columns."
         )
+    seen: set[str] = set()
     for position, name in enumerate(names):
         if not name:
             raise DataError(f"{path}, line 1: column {position + 1} has no name. Name it in the header.")
-        if name in names[:position]:
+        if name in seen:
             raise DataError(f"{path}, line 1: the column name {name} stands there twice. Rename one of them.")
+        seen.add(name)
     if len(names) == 1 and separator == "," and any(mark in names[0] for mark in ";\t"):
         raise DataError(f"{path}, line 1: no comma in the header. Name the separator, for example separator=semicolon.")
     return names

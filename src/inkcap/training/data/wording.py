@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inkcap.structures.errors import nearest
+from inkcap.structures.errors import nearest, one_line
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -21,7 +21,7 @@ def shape_text(shape: Sequence[int]) -> str:
 def listing(names: Iterable[str], limit: int = 12) -> str:
     """Join names with commas and say how many were left out."""
     every = list(names)
-    shown = ", ".join(every[:limit])
+    shown = ", ".join(map(one_line, every[:limit]))
     return shown if len(every) <= limit else f"{shown} and {len(every) - limit} more"
 
 

@@ -36,6 +36,8 @@ class Choice:
     threads: int = 0
     rewrites: tuple[str, ...] = ()
     switch: Switch | None = None
+    workers: int = 1
+    """So many processes share every batch."""
 
     @property
     def switched(self) -> Choice:
@@ -45,8 +47,9 @@ class Choice:
 
     def to_json(self) -> dict[str, Any]:
         """Give the choice as plain values; threads stand beside it in the environment."""
-        turn = {} if self.switch is None else {"switch": self.switch.to_json()}
-        return {"engine": self.engine, "layout": self.layout, "rewrites": list(self.rewrites), **turn}
+        turn: dict[str, Any] = {} if self.switch is None else {"switch": self.switch.to_json()}
+        more = {"workers": self.workers} if self.workers > 1 else {}
+        return {"engine": self.engine, "layout": self.layout, "rewrites": list(self.rewrites), **turn, **more}
 
     @staticmethod
     def from_json(given: object, threads: int) -> Choice | None:
@@ -65,4 +68,5 @@ class Choice:
         """Say it in a few words."""
         layout = ", channels last" if self.layout == CHANNELS_LAST else ""
         then = "" if self.switch is None else f", {self.switch.engine} after step {self.switch.after:,}"
-        return f"{self.engine}{then}{layout}, {self.threads} {'thread' if self.threads == 1 else 'threads'}"
+        workers = f", {self.workers} workers" if self.workers > 1 else ""
+        return f"{self.engine}{then}{layout}{workers}, {self.threads} {'thread' if self.threads == 1 else 'threads'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -28,9 +28,30 @@ def by_autograd(course: Course, optimiser: torch.optim.Optimizer) -> Gradients:
     return backpropagate
 
 
+def updating(
+    course: Course, optimiser: torch.optim.Optimizer, shorten: Callable[[float], object] | None = None
+) -> Callable[[], None]:
+    """Give what moves the weights once their gradients are there; `shorten` clips one that no process has whole."""
+    parameters, clip, scaler = course.parameters, course.recipe.clip, course.scaler
+    shorten = shorten or (lambda norm: torch.nn.utils.clip_grad_norm_(parameters, norm))
+
+    def update() -> None:
+        if scaler is not None:
+            scaler.unscale_(optimiser)
+        if clip:
+            shorten(clip)
+        if scaler is None:
+            optimiser.step()
+        else:
+            scaler.step(optimiser)
+            scaler.update()
+
+    return update
+
+
 def step_by(gradients: Gradients, course: Course, optimiser: torch.optim.Optimizer) -> TakeStep:
     """Take steps by what sets the gradients, with the optimiser behind it."""
-    parameters, clip, scaler = course.parameters, course.recipe.clip, course.scaler
+    update = updating(course, optimiser)
     # Elsewhere than on the processor each look at a number would make the device wait: there losses wait for a look.
     here = course.training.device.type == "cpu"
 
@@ -38,15 +59,7 @@ def step_by(gradients: Gradients, course: Course, optimiser: torch.optim.Optimiz
         loss = gradients(inputs, targets)
         if here and not math.isfinite(loss.item()):
             return loss
-        if scaler is not None:
-            scaler.unscale_(optimiser)
-        if clip:
-            torch.nn.utils.clip_grad_norm_(parameters, clip)
-        if scaler is None:
-            optimiser.step()
-        else:
-            scaler.step(optimiser)
-            scaler.update()
+        update()
         return loss
 
     return take

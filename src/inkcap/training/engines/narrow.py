@@ -48,9 +48,9 @@ def check_precision(recipe: Recipe, network: Network, device: torch.device) -> N
         raise TrainingError(f"{place}: this device has no bfloat16; give float16 or {AS_DRAWN}.")
 
 
-def forward_of(course: Course) -> Callable[..., Sequence[Tensor]]:
-    """Give the forward pass of a course in the precision of its recipe; outputs come wide."""
-    module, device = course.module, course.training.device.type
+def forward_of(course: Course, wrapped: torch.nn.Module | None = None) -> Callable[..., Sequence[Tensor]]:
+    """Give the forward pass of a course, maybe wrapped, in the precision of its recipe; outputs come wide."""
+    module, device = wrapped or course.module, course.training.device.type
     if course.recipe.precision == AS_DRAWN:
         return lambda *inputs: outputs_of(module(*inputs))
     dtype = _TYPES[course.recipe.precision]
