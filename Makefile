@@ -6,16 +6,19 @@ WORKSPACE = .
 PORT      = 8765
 JOBS      = 2
 WORKERS   = 3
+LOCKED    = yes
+TALLY     = fortress-tally.jsonl
 
-# Stamps: what is installed, renewed only when pyproject.toml changes.
+# Stamps: what is installed, renewed only when pyproject.toml or a lock changes.
 RUNTIME = $(VENV)/.inkcap-runtime
 DEV     = $(VENV)/.inkcap-dev
-PIP     = $(BIN)/python -m pip install -qq
+SUPPLY  = $(VENV)/.inkcap-supply
+INSTALL = $(BIN)/python tools/installing.py $(if $(filter no,$(LOCKED)),--unlocked)
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
-.PHONY: help studio test check format bench soak docs clean style lint types layers budgets front web browser
+.PHONY: help studio test check format bench soak offline docs lock audit sbom clean style lint types layers budgets front web browser
 
 help:
 	@echo "make studio    install Inkcap and open the studio (WORKSPACE=folder, PORT=8765)"
@@ -23,8 +26,12 @@ help:
 	@echo "make check     format, lint, types, layers, size budgets"
 	@echo "make format    put the code into its form"
 	@echo "make bench     the benchmarks, as ratios"
-	@echo "make soak      the tests that take minutes"
+	@echo "make soak      the tests that take minutes or hours; their figures go into docs/fortress.md"
+	@echo "make offline   the tests, on a machine without a network (TESTS=folder for some of them)"
 	@echo "make docs      write the reference pages anew"
+	@echo "make lock      write locks/ anew from pyproject.toml (UPGRADE=yes takes the newest versions)"
+	@echo "make audit     look for known faults in what is locked, for Python and npm"
+	@echo "make sbom      write the bills of materials into dist/"
 	@echo "make clean     remove the virtual environment and every cache"
 
 studio: $(RUNTIME) front
@@ -70,32 +77,54 @@ format: $(DEV)
 	@$(BIN)/ruff format .
 
 bench: $(DEV) front browser
-	@$(PIP) -e '.[bench]'
+	@$(BIN)/python -m pip install -qq -e '.[bench]'
 	@$(BIN)/inkcap bench
 	@$(BIN)/inkcap bench --inference
 	@$(BIN)/python benchmarks/run.py
 
-soak: $(DEV)
-	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -m soak
+# What failed is told at the end; what was counted before it is on the page all the same.
+soak: $(DEV) front browser
+	@rm -f "$(TALLY)"
+	@OMP_WAIT_POLICY=passive INKCAP_TALLY="$(abspath $(TALLY))" $(BIN)/python -m pytest -m soak $(TESTS); \
+	    status=$$?; $(BIN)/python tools/scoreboard.py "$(TALLY)" && exit $$status
+
+# A network name space of its own: loopback is there, and nothing else.
+offline: $(DEV) front browser
+	@OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 $(BIN)/python tools/offline.py \
+	    $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 docs: $(DEV)
 	@$(BIN)/python tools/reference.py
+	@$(BIN)/python tools/scoreboard.py
+
+lock: $(SUPPLY)
+	@$(BIN)/python tools/lock.py $(if $(filter yes,$(UPGRADE)),--upgrade)
+
+audit: $(SUPPLY)
+	@$(BIN)/python tools/audit.py
+
+sbom: $(SUPPLY)
+	@$(BIN)/python tools/sbom.py dist
 
 clean:
 	@rm -rf $(VENV) dist build web/node_modules src/inkcap/studio/web .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(RUNTIME): pyproject.toml
+$(RUNTIME): pyproject.toml locks/studio.txt
 	@$(MAKE) --no-print-directory $(VENV)/.usable
 	@echo "installing Inkcap (the first time takes a few minutes: torch is large)"
-	@$(PIP) -e .
+	@$(INSTALL) studio
 	@touch $@
 
-$(DEV): pyproject.toml
+$(DEV): pyproject.toml locks/dev.txt
 	@$(MAKE) --no-print-directory $(VENV)/.usable
 	@echo "installing Inkcap and its test tools (the first time takes a few minutes: torch is large)"
-	@$(PIP) -e '.[dev]'
+	@$(INSTALL) dev
 	@touch $@ $(RUNTIME)
+
+$(SUPPLY): $(DEV) locks/supply.txt
+	@$(INSTALL) supply
+	@touch $@
 
 # A virtual environment whose making was broken off lacks its pip or is none at all, and is made again.
 .PHONY: $(VENV)/.usable

