@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from browsing import chromium
 from serving import Server
-
-from browser import SWITCHES, find_chromium
 
 OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 PATIENCE = 20_000
@@ -19,18 +17,8 @@ PATIENCE = 20_000
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     """A browser for the tests of a file: while it is open its event loop runs, and other tests need their own."""
-    chromium = find_chromium()
-    if chromium is None:
-        why = "no Chromium is here: install it (Debian: apt-get install chromium) or name it by INKCAP_CHROMIUM"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=list(SWITCHES))
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -66,6 +66,23 @@ def test_two_tabs_see_each_other_and_the_file_follows_within_a_second(server, dr
         assert one.hear("report")["report"]["well_formed"]
 
 
+def test_a_refused_number_stays_refused_though_it_would_be_accepted_now(server, drawing):
+    late = {"put": "position", "id": "new", "record": [1, 1]}
+    with Tab(server, drawing) as tab, Tab(server, drawing) as other:
+        first = tab.edit({"remove": "capsule", "id": "new"})
+        assert first["type"] == "rejected", first
+        other.command("add", face="1D-relu", id="new")
+        tab.hear("applied")
+        # The same frame once more, from a line that was slow; then once more after a later number.
+        again = tab.edit({"remove": "capsule", "id": "new"}, number=tab.number)
+        assert (again["type"], again["message"]) == ("rejected", first["message"])
+        assert tab.edit(late)["type"] == "applied"
+        again = tab.edit({"remove": "capsule", "id": "new"}, number=tab.number - 1)
+        assert (again["type"], again["message"]) == ("rejected", first["message"])
+        with Tab(server, drawing, tab.client) as back:
+            assert "new" in {capsule["id"] for capsule in back.state["document"]["capsules"]}
+
+
 def test_a_repeated_number_is_acknowledged_again_and_applied_once(server, drawing):
     with Tab(server, drawing) as tab:
         first = tab.edit(place("a", 1, 1))

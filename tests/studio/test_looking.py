@@ -106,9 +106,9 @@ def test_a_pair_of_idx_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../other.csv", "~/x.csv", "data/a,/etc/b"])
-def test_paths_stay_in_the_workspace(path: str) -> None:
+def test_paths_stay_in_the_workspace(path: str, tmp_path: Path) -> None:
     with pytest.raises(UploadError, match="leads out of the workspace"):
-        check_inside(path)
+        check_inside(path, tmp_path)
 
 
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -92,6 +93,18 @@ def test_its_start_knows_no_torch():
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert out.stdout == "[]\n"
+
+
+def test_requests_are_read_by_the_parser_that_is_attacked(tmp_path, monkeypatch):
+    """Uvicorn takes another where it is installed, and believes headers that proxies write."""
+    started = []
+    monkeypatch.setattr("inkcap.studio.server._Server.run", lambda server, sockets: started.append(server.config))
+    monkeypatch.setattr("inkcap.studio.server.gc", SimpleNamespace(freeze=int, set_threshold=lambda *_: None))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    serve(tmp_path, port=0)
+    (config,) = started
+    config.app.state.hub.close()
+    assert (config.http, config.proxy_headers, config.server_header, config.access_log) == ("h11", False, False, False)
 
 
 def test_it_serves_this_machine_alone(tmp_path):

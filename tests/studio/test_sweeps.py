@@ -147,3 +147,10 @@ def wait(there, seconds=120):
     while not there():
         assert time.monotonic() < limit
         time.sleep(0.05)
+
+
+def test_a_sweep_over_data_fetches_from_no_url(ask, id):
+    varied = {"recipe.data.name": ["iris", "s3://bucket/data.csv"]}
+    answer = ask(f"/api/drawings/{id}/sweep", "POST", json={"data": "iris", "space": varied})
+    assert answer.status_code == 409
+    assert "fetches nothing from URLs" in answer.text

@@ -3,44 +3,58 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, NoReturn, cast
 
 from inkcap.drawing import limits
+from inkcap.drawing.scanning import place_of_depth, place_of_number, place_of_twin, place_of_word
 from inkcap.structures import InkcapError
+from inkcap.structures.errors import one_line
 
 
 class DrawingError(InkcapError):
     """A drawing that cannot be read or edited: the message says what, where and what to do."""
 
     def __init__(self, message: str, place: str = "") -> None:
-        super().__init__(f"{place}: {message}" if place else message)
+        # What a file holds may be named in it, whatever it is and however long.
+        super().__init__(one_line(f"{place}: {message}" if place else message))
         self.place = place
 
 
-class _Refused(Exception):
-    """A token that strict JSON does not have."""
+class _Word(Exception):
+    """A bare word that strict JSON does not have."""
+
+
+class _Twin(Exception):
+    """A key that stands twice in one object."""
 
 
 def decode(text: str) -> Any:
     """Read JSON text, refusing duplicate keys, non-finite and huge numbers, deep nesting and lone surrogates."""
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
-    except _Refused as refusal:
-        raise DrawingError(str(refusal)) from None
+    except _Word as refusal:
+        word = str(refusal)
+        raise DrawingError(f"{word} is not a number that a drawing may hold", place_of_word(text, word)) from None
+    except _Twin as refusal:
+        key = str(refusal)
+        raise DrawingError(f"the key {key[:80]!r} stands twice in one object", place_of_twin(text, key)) from None
     except json.JSONDecodeError as error:
         raise DrawingError(f"not JSON: {error.msg}", f"line {error.lineno}, column {error.colno}") from None
     except RecursionError:
-        raise DrawingError(f"nested deeper than {limits.JSON_DEPTH} levels") from None
+        place = place_of_depth(text, limits.JSON_DEPTH)
+        raise DrawingError(f"nested deeper than {limits.JSON_DEPTH} levels", place) from None
     except ValueError:
         # Python itself refuses to read whole numbers of thousands of digits.
-        raise DrawingError("a whole number is larger than 2^53") from None
+        place = place_of_number(text, sys.get_int_max_str_digits())
+        raise DrawingError("a whole number is larger than 2^53", place) from None
     _check_values(value)
     return value
 
 
 def encode(value: Any) -> str:
     """Write one JSON value on one line; a non-finite number is a mistake of ours, not of the user."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -49,13 +63,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Refused(f"the key {key[:80]!r} stands twice in one object")
+                raise _Twin(key)
             seen.add(key)
     return result
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _Refused(f"{name} is not a number that a drawing may hold")
+    raise _Word(name)
 
 
 def _check_values(value: Any) -> None:

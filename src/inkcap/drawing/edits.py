@@ -94,7 +94,7 @@ def _read_patch(value: Any, place: str) -> Patch:
     patch = read_object(value, place, fields, ("id",))
     kinds = {kind.kind: kind for kind in KINDS}
     name = patch.get("put", patch.get("remove"))
-    if name not in kinds or ("put" in patch) == ("remove" in patch):
+    if not isinstance(name, str) or name not in kinds or ("put" in patch) == ("remove" in patch):
         raise DrawingError(f"must put or remove one of {', '.join(kinds)}", place)
     if "remove" in patch:
         return Remove(name, read_id(patch["id"], f"{place}.id"))

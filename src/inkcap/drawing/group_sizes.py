@@ -63,20 +63,20 @@ def _recursion(groups: Mapping[str, Group]) -> tuple[str, ...]:
     """Find a group that uses itself, directly or through others, without recursion of our own."""
     done: set[str] = set()
     for first in groups:
-        path: list[str] = []
+        path: dict[str, None] = {}
         waiting: list[tuple[str, bool]] = [(first, True)]
         while waiting:
             id, entering = waiting.pop()
             if not entering:
-                done.add(path.pop())
+                done.add(path.popitem()[0])
                 continue
             if id in done:
                 continue
-            path.append(id)
+            path[id] = None
             waiting.append((id, False))
             for use in groups[id].uses:
                 if use.group in path:
-                    return tuple(path[path.index(use.group) :])
+                    return tuple(path)[list(path).index(use.group) :]
                 waiting.append((use.group, True))
     return ()
 
@@ -98,7 +98,11 @@ def _sizes(groups: Mapping[str, Group]) -> dict[str, Size]:
     waiting = list(groups)
     while waiting:
         group = groups[waiting[-1]]
-        missing = [use.group for use in group.uses if use.group not in sizes]
+        if group.id in sizes:
+            waiting.pop()
+            continue
+        # Each once, however often it is used: else two groups of many uses would take for ever.
+        missing = {use.group for use in group.uses if use.group not in sizes}
         if missing:
             waiting.extend(missing)
             continue

@@ -26,18 +26,21 @@ def checked_connection(connection: Connection, inferred: Inferred) -> CheckedCon
     attributes = inferred.connection_attributes[connection.id]
     dtype = inferred.dtype[connection.back]
     back = _structure(inferred.output[connection.back], dtype)
-    ready = back is not None and not any(a.required and attributes[a.name] is None for a in symbol.attributes)
+    complete = not any(a.required and attributes[a.name] is None for a in symbol.attributes)
     front: Structure | None = None
     weights: dict[str, WeightRecord] = {}
     multiply_adds = 0
-    if back is not None and ready:
+    # Of a back end of a rank that it never has, a connection makes nothing; its diagnostic says so.
+    if back is not None and complete and any(rank == back.rank for rank, _ in symbol.ranks):
         try:
             trace, made = inferred.trace(connection, attributes, back.shape, dtype)
         except (ShapeError, IndexError, ValueError):
             # A connection that cannot join its ends has no front end; its diagnostic says why.
             made = None
         else:
-            front = Structure(made.shape, made.dtype)
+            # Sizes that only have names yet are not known.
+            known = all(isinstance(size, int) for size in made.shape)
+            front = Structure(made.shape, made.dtype) if known else None
             total = trace.multiply_adds()
             multiply_adds = total if isinstance(total, int) else 0
             front_symbol = inferred.drawing.capsules[connection.front].symbol

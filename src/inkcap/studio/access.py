@@ -11,7 +11,6 @@ import hmac
 import os
 import re
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 
 from platformdirs import user_state_path
@@ -48,15 +47,11 @@ class Access:
         return len(values) == 1 and self._same(values[0].removeprefix(b"Bearer ")) and values[0][:7] == b"Bearer "
 
     def by_cookie(self, values: list[bytes]) -> bool:
-        """Tell whether the cookies carry the token."""
-        for value in values:
-            try:
-                found = SimpleCookie(value.decode("latin-1")).get(self.cookie)
-            except CookieError:
-                continue
-            if found is not None and self._same(found.value.encode()):
-                return True
-        return False
+        """Tell whether the cookies carry the token, whatever stands beside it."""
+        # Cookies know no ports: those of every other server of this machine come along, well-formed or not.
+        ours = f"{self.cookie}=".encode()
+        pairs = (pair.strip() for value in values for pair in value.split(b";"))
+        return any(pair.startswith(ours) and self._same(pair.removeprefix(ours)) for pair in pairs)
 
     def _same(self, given: bytes) -> bool:
         return hmac.compare_digest(given, self.token.encode())

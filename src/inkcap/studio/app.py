@@ -12,19 +12,24 @@ from typing import Any, cast
 from fastapi import FastAPI, HTTPException, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import ASGIApp
 
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.access import Access, stored_token
-from inkcap.studio.gate import Gate
+from inkcap.studio.description import complete
+from inkcap.studio.gate import Gate, Refusal
 from inkcap.studio.hub import Hub, NotThere
 from inkcap.studio.messages import message_schemas
 from inkcap.studio.page import how_to_build, how_to_come_in
 from inkcap.studio.policy import require_policies
 from inkcap.studio.routes import drawings, exports, history, imports, insight, neurons, runs, sweeps, theory, workspace
 from inkcap.studio.tabs import serve_tab
+from inkcap.studio.workspace import text
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+UNREAD = "The body of the request cannot be read as JSON: it is cut off, or nested too deep."
+"""What FastAPI, which answers only so with 400, leaves to be guessed."""
 log = logging.getLogger(__name__)
 
 
@@ -47,7 +52,7 @@ class Studio(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Describe the interface, and the messages of the live connection, which OpenAPI has no place for."""
         if not self.openapi_schema:
-            components = super().openapi()["components"]
+            components = complete(super().openapi(), self.access)["components"]
             components["schemas"] = dict(sorted((message_schemas() | components["schemas"]).items()))
         return cast("dict[str, Any]", self.openapi_schema)
 
@@ -131,7 +136,7 @@ def _add_errors(app: FastAPI) -> None:
     """Let every error be one sentence: the user's as it was written, ours without its inside."""
 
     def told(status: int, sentence: str) -> JSONResponse:
-        return JSONResponse({"detail": sentence}, status)
+        return JSONResponse({"detail": text(sentence)}, status)
 
     async def refused(_: Request, error: Exception) -> Response:
         return told(404 if isinstance(error, NotThere) else 409, str(error))
@@ -141,10 +146,27 @@ def _add_errors(app: FastAPI) -> None:
         place = ".".join(str(part) for part in first["loc"] if part != "body")
         return told(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
 
+    async def unread(_: Request, error: Exception) -> Response:
+        known = cast("StarletteHTTPException", error)
+        cut = known.status_code == 400
+        return told(known.status_code, UNREAD if cut else str(known.detail))
+
     async def failed(request: Request, error: Exception) -> Response:
+        if isinstance(error, Refusal):
+            # The gate has cut the body off, and says so itself.
+            return told(error.status, str(error))
+        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+            # A thread wants memory, too, and the lack of it has no error of its own.
+            return await too_large(request, error)
         log.error("%s failed", request.scope["path"], exc_info=error)
         return told(500, "The studio could not do that: it is a fault of the studio, and its terminal says more.")
 
+    async def too_large(request: Request, error: Exception) -> Response:
+        log.error("%s found no memory", request.scope["path"], exc_info=error)
+        return told(503, "There is not enough memory for that: end something that takes much of it, and try again.")
+
     app.add_exception_handler(InkcapError, refused)
+    app.add_exception_handler(MemoryError, too_large)
     app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(StarletteHTTPException, unread)
     app.add_exception_handler(Exception, failed)

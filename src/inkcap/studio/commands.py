@@ -34,6 +34,8 @@ Made = tuple[str, Iterable[str]]
 Run = Callable[[Drawing, Arguments], Made]
 RESERVED = frozenset({"self", "id", "face", "back", "front", "symbol", "port", "output"})
 """Names that no attribute has."""
+WORDS = frozenset({"id", "after", "symbol", "output", "port", "function"})
+"""Arguments that are texts wherever a command may have them."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -48,6 +50,8 @@ def command_of(name: str, arguments: Arguments) -> Command:
     for key in arguments.keys() - {*needed, *others, "inside"}:
         raise Refused(f"{name} has no argument {key!r}; it has {', '.join((*needed, *others)) or 'none'}")
     given = {key: value for key, value in arguments.items() if value is not None}
+    for key in given.keys() & WORDS:
+        _text(given, key)
 
     def command(drawing: Drawing) -> Made:
         return _within(drawing, run, given) if "inside" in given else run(drawing, given)

@@ -38,7 +38,7 @@ class FigureLooks(Asked):
 class ExportRequest(FigureLooks):
     """An export: the form, a run or the drawing's own file of weights, and for figures how they look."""
 
-    to: Annotated[str, AfterValidator(_known)]
+    to: Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(ENDINGS)})]
     run: str | None = Field(default=None, max_length=200)
     train: bool = False
 

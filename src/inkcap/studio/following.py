@@ -59,6 +59,8 @@ class Follower:
 
     def _examine(self) -> Outside | None:
         row = self.store.row(self.id)
+        if self.path.is_symlink():
+            return Outside("broken", message=f"{self.path.name} is a link now, which the studio does not follow.")
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -126,8 +128,7 @@ def begin(store: Store, id: str, path: Path) -> Drawing | None:
     data = path.read_bytes() if path.is_file() and not os.path.islink(path) else b""
     drawing = load_drawing(path)
     text = drawing.to_text()
-    store.start(id, text)
     # The text may be of another form than ours; as long as it means the same, it stays as it is.
     same = text.encode() == data or from_text(text) == drawing
-    store.wrote(id, digest_of(data) if same else "", 0)
+    store.start(id, text, digest_of(data) if same else "")
     return drawing

@@ -14,11 +14,12 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inkcap.studio.access import Access
-from inkcap.studio.policy import Policy, policy_for
+from inkcap.studio.policy import Policy, policy_for, too_many_parts
 
 OURS = frozenset({b"same-origin", b"none"})
 POLICY_VIOLATION = 1008
 HEADER_BYTES = 16 * 2**10
+LENGTH_DIGITS = 20
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -51,9 +52,10 @@ def guarding_headers(port: int) -> tuple[tuple[bytes, bytes], ...]:
 class Refusal(Exception):
     """A request that the gate turns away, with its status and one sentence for the person who reads it."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, allowed: str = "") -> None:
         super().__init__(sentence)
         self.status = status
+        self.allowed = allowed
 
 
 class Gate:
@@ -86,8 +88,9 @@ class Gate:
         await self.app(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        head = scope["method"] == "HEAD"
+        head, as_json = scope["method"] == "HEAD", scope["path"].startswith("/api/")
         started = False
+        counted: Counted | None = None
 
         async def send_guarded(message: Message) -> None:
             nonlocal started
@@ -98,14 +101,22 @@ class Gate:
                 message = {**message, "body": b""}
             await send(message)
 
+        async def send_unless_refused(message: Message) -> None:
+            if counted is None or counted.refusal is None:
+                await send_guarded(message)
+            elif not started:
+                # Whatever the application makes of a body that was cut off: this is why it was.
+                await _refuse(counted.refusal, as_json, send_guarded)
+
         try:
             policy = self._check(scope, scope["method"])
             # The routes know GET only: a HEAD is a GET whose body stays here.
             inner: MutableMapping[str, Any] = {**scope, "method": "GET"} if head else scope
-            await self.app(inner, _limited(receive, policy.limit), send_guarded)
+            counted = Counted(receive, policy)
+            await self.app(inner, counted, send_unless_refused)
         except Refusal as refusal:
             if not started:
-                await _refuse(refusal, scope["path"].startswith("/api/"), send_guarded)
+                await _refuse(refusal, as_json, send_guarded)
 
     def _check(self, scope: Scope, method: str) -> Policy:
         headers: list[tuple[bytes, bytes]] = list(scope["headers"])
@@ -126,7 +137,8 @@ class Gate:
             headers, hosts[0], navigable=policy is not None and policy.navigable and method in ("GET", "HEAD")
         )
         if method not in allowed:
-            raise Refusal(403 if method == "WEBSOCKET" else 405, f"This takes {', '.join(sorted(allowed))} only.")
+            takes = ", ".join(sorted(allowed))
+            raise Refusal(403 if method == "WEBSOCKET" else 405, f"This takes {takes} only.", takes)
         if policy is None:
             raise Refusal(404, "The studio has no such page.")
         self._check_token(headers, policy, method)
@@ -164,30 +176,44 @@ def _check_origin(headers: list[tuple[bytes, bytes]], host: bytes, *, navigable:
 def _check_body(headers: list[tuple[bytes, bytes]], policy: Policy) -> None:
     """Refuse a body that is too large by its own word, or of a kind that a form of another page could send."""
     lengths = _values(headers, b"content-length")
-    if len(lengths) > 1 or not all(length.isdigit() for length in lengths):
-        raise Refusal(400, "The request must say its length once, in digits.")
-    if lengths and int(lengths[0]) > policy.limit:
-        raise Refusal(413, f"The request has {int(lengths[0])} bytes; here {policy.limit} are allowed.")
-    if (lengths and int(lengths[0]) > 0) or _values(headers, b"transfer-encoding"):
+    # Python itself refuses to read whole numbers of thousands of digits.
+    if len(lengths) > 1 or not all(length.isdigit() and len(length) <= LENGTH_DIGITS for length in lengths):
+        raise Refusal(400, f"The request must say its length once, in at most {LENGTH_DIGITS} digits.")
+    size = int(lengths[0]) if lengths else 0
+    if size > policy.limit:
+        raise Refusal(413, f"The request has {size} bytes; here {policy.limit} are allowed.")
+    if size or _values(headers, b"transfer-encoding"):
         wanted = b"application/octet-stream" if policy.binary else b"application/json"
         kinds = [value.split(b";")[0].strip().lower() for value in _values(headers, b"content-type")]
         if kinds != [wanted]:
             raise Refusal(415, f"The request must be of the type {wanted.decode()}.")
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
-    """Count what comes in; more than is allowed ends the request, whatever it said before."""
-    total = 0
+class Counted:
+    """Counts what comes in; more than is allowed ends the request, whatever it said before."""
 
-    async def counted() -> Message:
-        nonlocal total
-        message = await receive()
-        total += len(message.get("body", b""))
-        if total > limit:
-            raise Refusal(413, f"The request has more than {limit} bytes, which is all that is allowed here.")
+    def __init__(self, receive: Receive, policy: Policy) -> None:
+        self._receive, self._policy = receive, policy
+        self._total = self._parts = self._pairs = 0
+        self.refusal: Refusal | None = None
+
+    async def __call__(self) -> Message:
+        """Receive the next piece."""
+        message = await self._receive()
+        if wrong := self._wrong(message.get("body", b"")):
+            self.refusal = Refusal(413, wrong)
+            raise self.refusal
         return message
 
-    return counted
+    def _wrong(self, body: bytes) -> str:
+        self._total += len(body)
+        if self._total > self._policy.limit:
+            return f"The request has more than {self._policy.limit} bytes, which is all that is allowed here."
+        if self._policy.binary:
+            return ""
+        self._parts += body.count(b"{") + body.count(b"[")
+        self._pairs += body.count(b":")
+        return too_many_parts(self._parts, self._pairs)
 
 
 def _values(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
@@ -199,6 +225,6 @@ async def _refuse(refusal: Refusal, as_json: bool, send: Send) -> None:
     kind = b"application/json" if as_json else b"text/plain; charset=utf-8"
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     if refusal.status == 405:
-        headers.append((b"allow", b"GET, HEAD, POST"))
+        headers.append((b"allow", refusal.allowed.encode()))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

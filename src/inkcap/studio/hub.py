@@ -24,7 +24,7 @@ from inkcap.studio.sketches import Sketches
 from inkcap.studio.store import Row, Store
 from inkcap.studio.summaries import Summaries
 from inkcap.studio.trainers import Earlier
-from inkcap.studio.workspace import find_drawings
+from inkcap.studio.workspace import find_drawings, lies_in
 
 WATCH_EVERY = 0.5
 """Seconds between two looks at the files of drawings that are open."""
@@ -92,7 +92,10 @@ class Hub:
 
     def path(self, row: Row) -> Path:
         """Give the file of a drawing; the row was written by the studio itself, never by a request."""
-        return self.workspace / row.path
+        path = self.workspace / row.path
+        if path.is_symlink() or not lies_in(path.parent, self.workspace):
+            raise NotThere(f"{row.path} leads out of the workspace by a link, which the studio does not follow.")
+        return path
 
     def opened(self, id: str) -> Live | None:
         """Give a drawing that is open already."""

@@ -18,6 +18,7 @@ from inkcap.studio.following import Follower, Outside, begin
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.ledger import Command, Ledger
 from inkcap.studio.neurons import capsule_places, summary_of, told_edit
+from inkcap.studio.refusals import Refusals
 from inkcap.studio.reports import Items, Telling, outline_of, told_change, told_whole
 from inkcap.studio.store import Entry, Store
 
@@ -69,6 +70,7 @@ class Live:
         self.follower = Follower(store, id, path)
         self.lock = asyncio.Lock()
         self.tabs: set[Tab] = set()
+        self.refusals = Refusals()
         self.outside: Outside | None = None
         self._reported: tuple[int, Message, Items] | None = None
         self._report_wanted, self._save_wanted = asyncio.Event(), asyncio.Event()
@@ -216,8 +218,13 @@ class Live:
                     if tab.client == client:
                         tab.tell(message)
                 return repeated
+            self.refusals.check(client, number, self.ledger.acknowledged(client))
             # On the disk before anyone hears of it.
-            entry = await asyncio.to_thread(change)
+            try:
+                entry = await asyncio.to_thread(change)
+            except InkcapError as refusal:
+                self.refusals.note(client, number, str(refusal))
+                raise
             if any(kind_of(patch) not in PLACES for patch in entry.edit.patches):
                 self._meaning = entry.seq
                 self._report_wanted.set()
@@ -226,9 +233,11 @@ class Live:
                 self._report_wanted.set()
             self._save_wanted.set()
             message = self._applied(entry)
+            # One message for all who can undo the same, so that it is put into text once.
+            told: dict[tuple[str | None, str | None], Message] = {}
             for tab in list(self.tabs):
                 undo, redo = self.ledger.can(tab.client)
-                tab.tell({**message, "can_undo": undo, "can_redo": redo})
+                tab.tell(told.setdefault((undo, redo), {**message, "can_undo": undo, "can_redo": redo}))
         return entry
 
     @staticmethod

@@ -365,6 +365,8 @@ class RecipeField(Told):
     below: float | None
     choices: list[str]
     optional: bool
+    missing: str = ""
+    """The command that installs what it needs; empty where it can be used."""
 
 
 class Kind(Told):

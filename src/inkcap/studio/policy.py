@@ -18,6 +18,17 @@ SMALL = 64 * 2**10
 TEXT = 16 * 2**20
 """The body of a request that carries a drawing."""
 UPLOAD = 4 * 2**30
+MOST_PARTS = 300_000
+"""Lists and objects of a JSON text: twice those of the largest drawing. A few bytes of each become hundreds."""
+MOST_PAIRS = 600_000
+"""Keys of all its objects together."""
+
+
+def too_many_parts(parts: int, pairs: int) -> str:
+    """Say what is wrong with a JSON text of so many parts, counted before it is read; nothing where all is well."""
+    if parts > MOST_PARTS:
+        return f"The text has more than {MOST_PARTS} lists and objects, which is all that is allowed."
+    return f"The text has more than {MOST_PAIRS} keys, which is all that is allowed." if pairs > MOST_PAIRS else ""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from inkcap.studio.curves import Curves, Series, last_records
 from inkcap.studio.run_models import Drawn, RunRow
 from inkcap.studio.run_notes import NOTES, read_notes
 from inkcap.studio.store import Store
+from inkcap.studio.workspace import is_text
 
 BEST_PATIENCE = 0.03
 """Seconds that a list reads in the logs of runs without a summary, to find their best values."""
@@ -74,7 +75,9 @@ class RunList:
         """Give the names of the runs' folders."""
         try:
             with os.scandir(self.folder) as entries:
-                return [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
+                # A link leads to what is no run of this workspace, and bytes that are no text name none.
+                there = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+                return [name for name in there if not name.startswith(".") and is_text(name)]
         except OSError:
             return []
 
@@ -220,7 +223,8 @@ class RunList:
     def _speed(self, known: _Known, written: float, step: int) -> float | None:
         """Give the steps a second: between the looks of the last while, or since the run began to train."""
         looks = known.looks
-        if looks and step < looks[-1][1]:
+        if looks and (step < looks[-1][1] or written < looks[-1][0]):
+            # It went on from an earlier step, or the clock was set back: what was seen before says nothing any more.
             looks.clear()
         if not looks or step > looks[-1][1]:
             looks.append((written, step))
@@ -230,7 +234,7 @@ class RunList:
         # The run's file was written for the last time just before its first step, also when it went on.
         begun = known.stamps[0]
         done = step - (_whole(known.resumes[1][-1].get("step")) if known.resumes[1] else 0)
-        if begun is None or done <= 0:
+        if begun is None or done <= 0 or written < begun[0] / 1e9:
             return None
         return done / max(written - begun[0] / 1e9, 1e-3)
 

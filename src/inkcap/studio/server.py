@@ -12,12 +12,15 @@ import uvicorn
 
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.app import create_app
+from inkcap.studio.policy import TEXT
 
 DEFAULT_PORT = 8765
 LAST_PORT = 65535
 PORTS_TRIED = 50
-LARGEST_MESSAGE = 64 * 2**20
-"""The largest message of a tab: a drawing of neurons in columns that is pasted or put as a whole."""
+LARGEST_MESSAGE = TEXT
+"""The largest message of a tab: as much as a request may bring that carries a drawing."""
+ASKED_EVERY, PATIENCE = 15.0, 15.0
+"""Seconds between two questions to a tab whether it is there, and until one that does not answer is let go."""
 FAMILIES = {"127.0.0.1": socket.AF_INET, "localhost": socket.AF_INET, "::1": socket.AF_INET6}
 
 
@@ -48,13 +51,22 @@ def serve(workspace: Path, host: str = "127.0.0.1", port: int = DEFAULT_PORT, op
         app = create_app(workspace, taken)
         config = uvicorn.Config(
             app,
+            # The parser that the tests attack, whatever other is installed; and no word of a proxy is believed.
+            http="h11",
+            proxy_headers=False,
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE,
+            # What comes packed could unpack to a thousand times as much; on one machine it saves nothing.
+            ws_per_message_deflate=False,
+            ws_ping_interval=ASKED_EVERY,
+            ws_ping_timeout=PATIENCE,
             log_level="error",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=3,
         )
+        if app.state.hub.store.note:
+            _say(app.state.hub.store.note)
         if port not in (0, taken):
             _say(f"Port {port} is taken: the studio uses {taken}.")
         name = f"[{host}]" if ":" in host else host
@@ -80,6 +92,9 @@ def _listen(host: str, port: int) -> socket.socket:
         listener = socket.socket(FAMILIES[host], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name == "posix":  # elsewhere this option would share a port that is in use
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # A peer that takes nothing for so long is cut off by the kernel: closing in peace would wait for it.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(2e3 * PATIENCE))
         try:
             listener.bind((host, candidate))
         except OSError as error:

@@ -1,7 +1,8 @@
 """What the studio keeps of a workspace, in one SQLite file: its drawings by id, and every edit that was accepted.
 
 The log of edits only grows. An edit is on the disk before anyone hears of it (WAL with synchronous=FULL), so that a
-killed process or a lost power line takes away nothing that was acknowledged.
+killed process or a lost power line takes away nothing that was acknowledged. Each line and each whole state has a
+check sum, so that what is read is what was written.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from typing import Any
 
 from inkcap.drawing import Edit
 from inkcap.recipes.layout import now
+from inkcap.structures.atomic import make_folder
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.seals import lines_behind, seal_of, seal_of_line
 
 FOLDER = ".inkcap"
 FILE = "studio.db"
-VERSION = 1
+VERSION = 2
 
 SCHEMA = """
 CREATE TABLE drawing (
@@ -33,12 +36,28 @@ CREATE UNIQUE INDEX living ON drawing(path) WHERE deleted = '';
 CREATE TABLE edit (
     drawing TEXT NOT NULL, seq INTEGER NOT NULL, client TEXT NOT NULL, number INTEGER, time TEXT NOT NULL,
     kind TEXT NOT NULL, target INTEGER NOT NULL, label TEXT NOT NULL, edit TEXT NOT NULL, inverse TEXT NOT NULL,
-    made TEXT NOT NULL, PRIMARY KEY (drawing, seq)
+    made TEXT NOT NULL, sum TEXT NOT NULL DEFAULT '', PRIMARY KEY (drawing, seq)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX numbered ON edit(drawing, client, number) WHERE number IS NOT NULL;
 CREATE TABLE run (folder TEXT PRIMARY KEY, drawing TEXT NOT NULL);
-CREATE TABLE snapshot (drawing TEXT NOT NULL, seq INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (drawing, seq));
+CREATE INDEX noted ON run(folder, drawing);
+CREATE TABLE snapshot (
+    drawing TEXT NOT NULL, seq INTEGER NOT NULL, text TEXT NOT NULL, sum TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (drawing, seq)
+);
 """
+
+SEALED = """
+ALTER TABLE edit ADD COLUMN sum TEXT NOT NULL DEFAULT '';
+ALTER TABLE snapshot ADD COLUMN sum TEXT NOT NULL DEFAULT '';
+CREATE INDEX noted ON run(folder, drawing);
+UPDATE edit SET sum=seal(8, drawing, seq, client, number, time, kind, target, label, edit, inverse, made);
+UPDATE snapshot SET sum=seal(3, drawing, seq, text);
+"""
+"""What version 2 has over version 1: check sums, and each run twice, so that the two are compared."""
+
+EXAMINED = 64 << 20
+"""Bytes up to which the file is examined at each start; a larger one is so only after an end without a word."""
 
 SUMMARIES = "CREATE TABLE IF NOT EXISTS summary (path TEXT PRIMARY KEY, state TEXT NOT NULL, value TEXT NOT NULL)"
 """What the list of drawings says of each, by the state of its file; losing it costs nothing but time."""
@@ -85,7 +104,7 @@ class Store:
         """Open it, or make it; the folder keeps itself out of git."""
         folder = workspace / FOLDER
         try:
-            folder.mkdir(exist_ok=True)
+            make_folder(folder)
             ignore = folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
@@ -94,6 +113,8 @@ class Store:
             raise StoreError(f"{folder}: the studio cannot keep its log there ({error}). Check permissions.") from None
         self.folder = folder
         self._lock = threading.RLock()
+        self.note = ""
+        """What could not be read of the last changes, if anything."""
         try:
             self._prepare()
         except sqlite3.OperationalError as error:
@@ -105,25 +126,47 @@ class Store:
             raise StoreError(f"{folder / FILE}: cannot be used ({error}).") from None
         except sqlite3.DatabaseError as error:
             self._db.close()
-            raise StoreError(
-                f"{folder / FILE}: damaged ({error}). Move it away: the drawings are whole, only their history is lost."
-            ) from None
+            raise self._damaged(error) from None
+        except StoreError:
+            self._db.close()
+            raise
+
+    def _damaged(self, what: object) -> StoreError:
+        return StoreError(
+            f"{self.folder / FILE}: damaged ({what}). Move it away: the drawings are whole, only their history is lost."
+        )
 
     def _prepare(self) -> None:
         # One process at a time, so that the numbers of edits have one giver; the lock ends with the process.
         self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
-        with self._transaction():
+        self._examine()
+        self._db.create_function("seal", -1, _sealed, deterministic=True)
+        with self._changing():
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                for statement in SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version={VERSION}")
-            elif version != VERSION:
+            if version > VERSION:
                 raise StoreError(f"{self.folder / FILE}: made by a newer Inkcap (version {version}); use that one.")
-
+            for statement in ({0: SCHEMA, 1: SEALED}.get(version, "")).split(";"):
+                self._db.execute(statement)
+            if version != VERSION:
+                self._db.execute(f"PRAGMA user_version={VERSION}")
             self._db.execute(SUMMARIES)
+
+    def _examine(self) -> None:
+        """See that the file hangs together, and that nothing was left out of what was written last."""
+        path, log = self.folder / FILE, self.folder / f"{FILE}-wal"
+        unfinished = log.stat().st_size if log.is_file() else 0
+        if unfinished or path.stat().st_size <= EXAMINED:
+            problems = self._db.execute("PRAGMA integrity_check(1)").fetchall()
+            if problems != [("ok",)]:
+                raise self._damaged(str(problems[0][0]).splitlines()[-1])
+        if unfinished:
+            (_, read, _) = self._db.execute("PRAGMA wal_checkpoint").fetchone()
+            if words := lines_behind(log, max(read, 0)):
+                self.note = (
+                    f"{self.folder.name}/{words}: the last edits may be lost; their files are as they were left."
+                )
 
     def close(self) -> None:
         """Close the file; what was accepted is in it already."""
@@ -131,20 +174,36 @@ class Store:
             self._db.close()
 
     @contextmanager
-    def _transaction(self) -> Generator[None]:
+    def _changing(self) -> Generator[None]:
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
+                # Where the end of it fails, as on a full disk, it must not stay open either.
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+
+    @contextmanager
+    def _writing(self, what: str) -> Generator[None]:
+        """Write as a whole or not at all; what stands in the way, such as a full disk, is told in words."""
+        try:
+            with self._changing():
+                yield
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{what} could not be written to the disk ({error}); nothing was changed: make room in "
+                f"{self.folder.name}, or look after the disk"
+            ) from None
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._db.execute(sql, values).fetchall()
+            try:
+                return self._db.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise self._damaged(error) from None
 
     # Drawings ------------------------------------------------------------------------------------------------
 
@@ -154,19 +213,19 @@ class Store:
         if found:
             return found[0][0]
         id = secrets.token_hex(8)
-        with self._transaction():
+        with self._writing("the drawing's place in the studio's list"):
             self._db.execute("INSERT INTO drawing (id, path) VALUES (?, ?)", (id, path))
         return id
 
     def ids_of(self, paths: Sequence[str]) -> dict[str, str]:
-        """Give the ids of many files at once."""
+        """Give the ids of many files at once; new ones are left out while there is no room to note theirs."""
         known = {path: id for path, id in self._all("SELECT path, id FROM drawing WHERE deleted=''")}  # noqa: C416
         fresh = [(secrets.token_hex(8), path) for path in paths if path not in known]
         if fresh:
-            with self._transaction():
+            with suppress(StoreError), self._writing("the ids of new drawings"):
                 self._db.executemany("INSERT INTO drawing (id, path) VALUES (?, ?)", fresh)
-        known |= {path: id for id, path in fresh}
-        return {path: known[path] for path in paths}
+                known |= {path: id for id, path in fresh}
+        return {path: known[path] for path in paths if path in known}
 
     def row(self, id: str) -> Row | None:
         """Find a drawing that is not deleted by its id."""
@@ -185,7 +244,14 @@ class Store:
 
     def move(self, id: str, path: str) -> None:
         """Note that a drawing has another file now."""
-        self._set(id, path=path)
+        with self._writing("the drawing's place in the studio's list"):
+            self._give_way(id, path)
+            self._db.execute("UPDATE drawing SET path=? WHERE id=?", (path, id))
+
+    def _give_way(self, id: str, path: str) -> None:
+        """Let a drawing whose file someone took away leave its name to another; its log is kept."""
+        sql = "UPDATE drawing SET deleted=? WHERE path=? AND deleted='' AND id<>?"
+        self._db.execute(sql, (secrets.token_hex(16), path, id))
 
     def mark_deleted(self, id: str, token: str) -> None:
         """Note that a drawing was deleted; the token takes it back."""
@@ -193,7 +259,8 @@ class Store:
 
     def undelete(self, token: str, path: str) -> None:
         """Note that a deleted drawing is back, in this file."""
-        with self._transaction():
+        with self._writing("the drawing's return"):
+            self._give_way("", path)
             self._db.execute("UPDATE drawing SET deleted='', path=? WHERE deleted=?", (path, token))
 
     def deleted(self, token: str) -> tuple[str, str] | None:
@@ -210,13 +277,16 @@ class Store:
         self._set(id, saved=digest, saved_seq=seq, pending="")
 
     def _set(self, id: str, **values: Any) -> None:
+        with self._writing("what the studio knows of the drawing"):
+            self._put(id, **values)
+
+    def _put(self, id: str, **values: Any) -> None:
         names = ", ".join(f"{name}=?" for name in values)
-        with self._transaction():
-            self._db.execute(f"UPDATE drawing SET {names} WHERE id=?", (*values.values(), id))  # noqa: S608
+        self._db.execute(f"UPDATE drawing SET {names} WHERE id=?", (*values.values(), id))  # noqa: S608
 
     def note_run(self, folder: str, drawing: str) -> None:
         """Note which drawing a run was started from."""
-        with self._transaction():
+        with self._writing("the run's drawing"):
             self._db.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", (folder, drawing))
 
     def runs(self) -> dict[str, str]:
@@ -229,45 +299,55 @@ class Store:
 
     def keep_summaries(self, found: Sequence[tuple[str, str, str]]) -> None:
         """Keep what the list says of files in some state."""
-        with self._transaction():
+        with self._writing("what the list says of drawings"):
             self._db.executemany("INSERT OR REPLACE INTO summary VALUES (?, ?, ?)", found)
 
     # The log -------------------------------------------------------------------------------------------------
 
     def append(self, drawing: str, entry: Entry, snapshot: str | None = None) -> None:
         """Write one line of the log, and the whole state after it where one is due; it is on the disk on return."""
-        values = (
-            drawing, entry.seq, entry.client, entry.number, entry.time, entry.kind, entry.target, entry.label,
-            _write(entry.edit), _write(entry.inverse), json.dumps(entry.made),
+        head = (
+            drawing, entry.seq, entry.client, entry.number, entry.time, entry.kind, entry.target, entry.label
         )  # fmt: skip
-        try:
-            with self._transaction():
-                self._db.execute("INSERT INTO edit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-                if snapshot is not None:
-                    self._db.execute("INSERT INTO snapshot VALUES (?, ?, ?)", (drawing, entry.seq, snapshot))
-        except sqlite3.Error as error:
-            raise StoreError(f"the edit could not be written to the disk ({error}); nothing was changed") from None
+        body = (_write(entry.edit), _write(entry.inverse), json.dumps(entry.made))
+        values = (*head, *body, seal_of_line(head, body))
+        with self._writing("the edit"):
+            self._db.execute(f"INSERT INTO edit VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
+            if snapshot is not None:
+                self._keep(drawing, entry.seq, snapshot)
 
-    def start(self, drawing: str, text: str) -> None:
-        """Write the state with which a drawing's log begins."""
-        with self._transaction():
-            self._db.execute("INSERT OR IGNORE INTO snapshot VALUES (?, 0, ?)", (drawing, text))
+    def start(self, drawing: str, text: str, saved: str) -> None:
+        """Write the state with which a drawing's log begins, and the check sum of the file that has it, at once."""
+        with self._writing("the beginning of the drawing's log"):
+            self._keep(drawing, 0, text)
+            self._put(drawing, saved=saved, saved_seq=0, pending="")
+
+    def _keep(self, drawing: str, seq: int, text: str) -> None:
+        sql = "INSERT OR IGNORE INTO snapshot VALUES (?, ?, ?, ?)"
+        self._db.execute(sql, (drawing, seq, text, seal_of(drawing, seq, text)))
 
     def snapshot(self, drawing: str, seq: int) -> tuple[int, str] | None:
         """Find the last whole state at or before an edit."""
-        sql = "SELECT seq, text FROM snapshot WHERE drawing=? AND seq<=? ORDER BY seq DESC LIMIT 1"
-        found = self._all(sql, (drawing, seq))
-        return (found[0][0], found[0][1]) if found else None
+        sql = "SELECT seq, text, sum FROM snapshot WHERE drawing=? AND seq<=? ORDER BY seq DESC LIMIT 1"
+        for found, text, sum in self._all(sql, (drawing, seq)):
+            if sum != seal_of(drawing, found, text):
+                raise self._damaged(f"the state after edit {found} of a drawing has another check sum")
+            return found, text
+        return None
 
     def entries(self, drawing: str, after: int = 0, to: int | None = None) -> list[Entry]:
         """Give lines of the log in order."""
         sql = f"SELECT {COLUMNS} FROM edit WHERE drawing=? AND seq>? AND seq<=? ORDER BY seq"  # noqa: S608
-        return [_entry(row) for row in self._all(sql, (drawing, after, 2**62 if to is None else to))]
+        return [self._entry(drawing, row) for row in self._all(sql, (drawing, after, 2**62 if to is None else to))]
 
     def heads(self, drawing: str) -> list[tuple[int, str, int | None, str, str, int, str]]:
         """Give seq, client, number, time, kind, target and label of every line, without the edits themselves."""
-        sql = "SELECT seq, client, number, time, kind, target, label FROM edit WHERE drawing=? ORDER BY seq"
-        return [(*row,) for row in self._all(sql, (drawing,))]  # pyright: ignore[reportReturnType]
+        sql = "SELECT seq, client, number, time, kind, target, label, sum FROM edit WHERE drawing=? ORDER BY seq"
+        rows = self._all(sql, (drawing,))
+        for place, (*head, sum) in enumerate(rows, 1):
+            if head[0] != place or sum[:8] != seal_of(drawing, *head):
+                raise self._damaged(f"edit {place} of a drawing has another check sum, or is not there")
+        return [(*row[:-1],) for row in rows]  # pyright: ignore[reportReturnType]
 
     def entry(self, drawing: str, seq: int) -> Entry | None:
         """Find a line by its number."""
@@ -276,17 +356,23 @@ class Store:
     def numbered(self, drawing: str, client: str, number: int) -> Entry | None:
         """Find the line that a client's numbered edit became."""
         sql = f"SELECT {COLUMNS} FROM edit WHERE drawing=? AND client=? AND number=?"  # noqa: S608
-        return next((_entry(row) for row in self._all(sql, (drawing, client, number))), None)
+        return next((self._entry(drawing, row) for row in self._all(sql, (drawing, client, number))), None)
+
+    def _entry(self, drawing: str, row: tuple[Any, ...]) -> Entry:
+        seq, client, number, time, kind, target, label, edit, inverse, made, sum = row
+        if sum != seal_of_line((drawing, *row[:7]), row[7:10]):
+            raise self._damaged(f"edit {seq} of a drawing has another check sum")
+        done, undone = Edit.from_json(json.loads(edit)), Edit.from_json(json.loads(inverse))
+        return Entry(seq, client, number, time, kind, target, label, done, undone, tuple(json.loads(made)))
 
 
-COLUMNS = "seq, client, number, time, kind, target, label, edit, inverse, made"
+COLUMNS = "seq, client, number, time, kind, target, label, edit, inverse, made, sum"
+
+
+def _sealed(count: int, *values: Any) -> str:
+    """Give the check sum of a row for SQLite: of a line of a log, or, where there is no body, of anything else."""
+    return seal_of_line(values[:count], values[count:]) if len(values) > count else seal_of(*values)
 
 
 def _write(edit: Edit) -> str:
     return json.dumps(edit.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    seq, client, number, time, kind, target, label, edit, inverse, made = row
-    done, undone = Edit.from_json(json.loads(edit)), Edit.from_json(json.loads(inverse))
-    return Entry(seq, client, number, time, kind, target, label, done, undone, tuple(json.loads(made)))

@@ -17,24 +17,32 @@ from inkcap.studio.hub import Hub, NotThere
 from inkcap.studio.run_list import run_id
 from inkcap.studio.sweep_models import PlacesRequest, SweepDetail, SweepRequest, SweepRow, TrialRow
 from inkcap.studio.trainings import begin
-from inkcap.studio.workspace import safe_stem
+from inkcap.studio.uploads import check_inside
+from inkcap.studio.workspace import safe_stem, text
 from inkcap.sweeps import Sweep, SweepError, Trial, in_short, open_sweep, plan_sweep, ranked, read_space
-from inkcap.sweeps.record import NAME, SWEEPS
+from inkcap.sweeps.record import SWEEPS, check_name
 from inkcap.sweeps.running import highest
 
 GONE = "There is no such sweep in this workspace."
+DATA = "recipe.data.name"
 
 
-def recipe_of(asked: PlacesRequest) -> Recipe:
+def recipe_of(asked: PlacesRequest, workspace: Path) -> Recipe:
     """Read the recipe that a request is about."""
     spec = {"name": asked.data} if isinstance(asked.data, str) else asked.data
-    return recipe_from_json({"format": FORMAT, "version": VERSION, **asked.recipe, "data": spec}, "recipe")
+    chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **asked.recipe, "data": spec}, "recipe")
+    for path in filter(None, (chosen.data.name, chosen.init_from)):
+        check_inside(path, workspace)
+    return chosen
 
 
 async def start(hub: Hub, id: str, drawing: Drawing, asked: SweepRequest) -> str:
     """Start a sweep, and give its name once its record is there; what is wrong with it is told before."""
-    recipe = recipe_of(asked)
+    recipe = recipe_of(asked, hub.workspace)
     space = read_space(asked.space, drawing, recipe)
+    # The data may be what is varied: a trial must not fetch what a training may not.
+    for name in space.varied[DATA].grid() if DATA in space.varied else ():
+        check_inside(name, hub.workspace)
     given: dict[str, Any] = {"method": asked.method, "at_once": asked.at_once, "factor": asked.factor}
     plan = plan_sweep(space, hub.workspace, trials=asked.trials, **given)
     drawn = f"{safe_stem(drawing.name)}{SUFFIX}"
@@ -85,8 +93,11 @@ def stop(sweep: Sweep) -> None:
 
 def find(hub: Hub, name: str) -> Sweep:
     """Find a sweep by its name."""
-    path = hub.workspace / SWEEPS / name
-    if not NAME.fullmatch(name) or not path.is_dir():
+    try:
+        path = hub.workspace / SWEEPS / check_name(name)
+    except SweepError:
+        raise NotThere(GONE) from None
+    if not path.is_dir() or path.is_symlink():
         raise NotThere(GONE)
     return open_sweep(path)
 
@@ -109,8 +120,8 @@ def row(hub: Hub, sweep: Sweep) -> dict[str, Any]:
 def damaged_row(path: Path, problem: str) -> SweepRow:
     """Tell of a sweep that cannot be read."""
     return SweepRow(
-        name=path.name, drawing=None, drawn="", data="", method="", state="damaged", reason=problem, created="",
-        trials=0, ended=0, running=0, best=None, value=None, monitor="",
+        name=text(path.name), drawing=None, drawn="", data="", method="", state="damaged", reason=text(problem),
+        created="", trials=0, ended=0, running=0, best=None, value=None, monitor="",
     )  # fmt: skip
 
 

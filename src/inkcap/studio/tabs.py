@@ -17,21 +17,24 @@ from inkcap.structures.errors import InkcapError
 from inkcap.studio.commands import command_of
 from inkcap.studio.hub import Hub
 from inkcap.studio.ledger import Refused
-from inkcap.studio.live import Live, Tab
+from inkcap.studio.live import Live, Message, Tab
 from inkcap.studio.messages import MESSAGES, CommandMessage, EditMessage, FileAnswer, Hello, Ping
+from inkcap.studio.policy import too_many_parts
 
 log = logging.getLogger(__name__)
 
 GONE = 4404
 """The code with which a socket is closed whose drawing is not there."""
 BAD = 4400
+PATIENCE = 20.0
+"""Seconds that a tab may take nothing of what it is told; then it is let go, and comes back for the whole state."""
 
 
 async def serve_tab(hub: Hub, id: str, socket: WebSocket) -> None:
     """Serve one tab until it goes."""
     await socket.accept()
     try:
-        hello = Hello.model_validate(decode(await socket.receive_text()))
+        hello = Hello.model_validate(_decoded(await _heard(socket)))
         live = await hub.live(id)
     except (ValidationError, KeyError):
         await _close(socket, BAD, "the first message must be a hello with a client of 8 to 64 letters")
@@ -41,25 +44,41 @@ async def serve_tab(hub: Hub, id: str, socket: WebSocket) -> None:
         return
     except WebSocketDisconnect:
         return
-    await asyncio.to_thread(hub.store.touch, id)
+    with suppress(InkcapError):
+        # When it was opened is not worth more than opening it, where there is no room to write it down.
+        await asyncio.to_thread(hub.store.touch, id)
     tab = await live.join(hello.client)
-    sender = asyncio.create_task(_send(socket, tab))
+    tasks = [asyncio.create_task(work) for work in (_send(socket, tab), _listen(socket, live, tab))]
     try:
-        await _listen(socket, live, tab)
-    except (WebSocketDisconnect, RuntimeError):
-        pass
+        # Whichever ends first ends the other: who does not read any more is let go, though nobody hung up.
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         live.leave(tab)
-        sender.cancel()
-        with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
-            await sender
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, TimeoutError):
+                await task
 
 
 async def _send(socket: WebSocket, tab: Tab) -> None:
     while (message := await tab.outbox.get()) is not None:
-        text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        await socket.send_text(text)
+        text = _text(message)
+        async with asyncio.timeout(PATIENCE):
+            await socket.send_text(text)
     await _close(socket, 1012, "come back for the whole state")
+
+
+_written: list[tuple[Message, str]] = []
+"""The message that was put into text last: what many tabs are told, they are told one right after another."""
+
+
+def _text(message: Message) -> str:
+    if _written and _written[0][0] is message:
+        return _written[0][1]
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # A whole state is one tab's alone, and not worth its memory.
+    _written[:] = [(message, text)] if message["type"] != "state" else []
+    return text
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
@@ -70,10 +89,10 @@ async def _close(socket: WebSocket, code: int, reason: str) -> None:
 
 async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
     while True:
-        text = await socket.receive_text()
+        heard = await _heard(socket)
         number: int | None = None
         try:
-            value = decode(text)
+            value = _decoded(heard)
             number = _number(value)
             await _obey(live, tab, MESSAGES.validate_python(value))
         except ValidationError as error:
@@ -90,6 +109,22 @@ async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
             tab.tell(
                 {"type": "rejected", "number": number, "message": "the server could not do that; its log says why"}
             )
+
+
+async def _heard(socket: WebSocket) -> str | None:
+    """Wait for a message, and give its text; nothing for one of bytes."""
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message["code"], message.get("reason"))
+    return cast("str | None", message.get("text"))
+
+
+def _decoded(text: str | None) -> Any:
+    if text is None:
+        raise Refused("messages are texts, and this one was bytes")
+    if wrong := too_many_parts(text.count("{") + text.count("["), text.count(":")):
+        raise Refused(wrong)
+    return decode(text)
 
 
 def _number(value: Any) -> int | None:

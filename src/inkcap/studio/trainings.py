@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from inkcap.studio import trainers
 from inkcap.studio.hub import Hub
 from inkcap.studio.run_list import run_id
 from inkcap.studio.run_models import TrainRequest
+from inkcap.studio.uploads import check_inside
 from inkcap.studio.workspace import safe_stem
 
 PATIENCE = 90.0
@@ -33,9 +35,22 @@ USUAL: dict[str, Any] = {"signals": True}
 """What a recipe says in the studio unless a person says otherwise: here a training is to be seen."""
 
 
+SHARED = ("workers", "sharded", "joint_norm")
+"""What a recipe says of several workers."""
+SHARES = "ray"
+"""The package that starts them."""
+
+
+def missing_for(field: str) -> str:
+    """Give the command that installs what a field of a recipe needs; nothing where it can be used."""
+    # Found without being imported: that takes seconds, and only a training needs it.
+    return "pip install 'inkcap[cluster]'" if field in SHARED and find_spec(SHARES) is None else ""
+
+
 def as_usual(recipe: dict[str, Any], network: Network) -> dict[str, Any]:
-    """Complete a recipe by what is usual in the studio; neurons in columns give no signals."""
-    return recipe if as_plain(network).plain is not None else {**USUAL, **recipe}
+    """Complete a recipe by what is usual in the studio; neurons in columns and parted weights give no signals."""
+    silent = recipe.get("sharded") is True or as_plain(network).plain is not None
+    return recipe if silent else {**USUAL, **recipe}
 
 
 async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str:
@@ -43,6 +58,8 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
     spec = {"name": asked.data} if isinstance(asked.data, str) else asked.data
     # A recipe that exists is a possible one: whatever is wrong with it is told here, before anything starts.
     chosen = recipe_from_json({"format": FORMAT, "version": VERSION, **asked.recipe, "data": spec}, "recipe")
+    for path in filter(None, (chosen.data.name, chosen.init_from)):
+        check_inside(path, hub.workspace)
     await asyncio.to_thread(_check_preparing, chosen.data)
     drawn = f"{safe_stem(drawing.name)}{SUFFIX}"
     watchers = ["--tensorboard"] if asked.tensorboard else []

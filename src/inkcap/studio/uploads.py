@@ -9,11 +9,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path, PurePath
 
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.workspace import is_device, is_text, lies_in
 
 FOLDER = "data"
 MOST = 4 * 2**30
 ENDINGS = (".csv", ".npz", ".idx", ".gz", ".png", ".jpg", ".jpeg", ".bmp", "-ubyte")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,99}")
+DEEPEST = 3
+"""How many folders deep data may lie in theirs."""
 LEFT_FREE = 256 * 2**20
 """So many bytes of the disk are left to everything else."""
 
@@ -24,16 +27,28 @@ class UploadError(InkcapError):
 
 def checked_name(name: str, what: str = "name") -> str:
     """Refuse a name that could be anything but a file's in its folder."""
-    if not NAME.fullmatch(name) or name.endswith((".", " ")):
+    if not NAME.fullmatch(name) or name.endswith((".", " ")) or is_device(name):
         raise UploadError(f"{what}: {name[:60]!r} is no name for a file: use letters, digits, _ - . and at most 100")
     return name
 
 
-def check_inside(spec: str) -> None:
-    """Refuse a path, or one of several, that leads out of the workspace."""
+def check_here(spec: str) -> None:
+    """Refuse a URL: a page must not make this machine ask another one, with its user's rights."""
+    from inkcap.remote import is_url
+
+    if any(map(is_url, spec.split(","))):
+        raise UploadError(
+            f"{spec[:100]}: the studio fetches nothing from URLs; use 'inkcap train --data URL', or upload the data"
+        )
+
+
+def check_inside(spec: str, workspace: Path) -> None:
+    """Refuse a URL, or a path, or one of several, that leads out of the workspace, by a link too."""
+    check_here(spec)
     for part in spec.split(","):
         path = PurePath(part.strip())
-        if path.is_absolute() or ".." in path.parts or part.strip().startswith("~"):
+        out = path.is_absolute() or ".." in path.parts or part.strip().startswith("~") or "\0" in part
+        if out or not lies_in(workspace / path, workspace):
             raise UploadError(f"{part.strip()[:100]}: leads out of the workspace; put the data into it, or upload them")
 
 
@@ -44,10 +59,16 @@ async def receive(workspace: Path, name: str, folder: str, body: AsyncIterator[b
         raise UploadError(f"{name}: data are files that end in {', '.join(ENDINGS)}")
     target = workspace / FOLDER
     if folder:
-        target = target.joinpath(*(checked_name(part, "folder") for part in folder.split("/")[:3]))
-    target.mkdir(parents=True, exist_ok=True)
-    if target.resolve() != target and not target.resolve().is_relative_to(workspace.resolve()):
+        parts = folder.split("/")
+        if len(parts) > DEEPEST:
+            raise UploadError(f"folder: {folder[:60]!r} is {len(parts)} folders deep, {DEEPEST} are allowed")
+        target = target.joinpath(*(checked_name(part, "folder") for part in parts))
+    if not lies_in(target, workspace):
         raise UploadError(f"{FOLDER}: leads out of the workspace; replace that link by a folder")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UploadError(f"{target.relative_to(workspace)}: is no folder; choose another") from None
     path = target / name
     if path.exists():
         raise UploadError(f"{path.relative_to(workspace)}: there is a file already; choose another name")
@@ -82,7 +103,7 @@ def own_data(workspace: Path) -> list[str]:
     folder = workspace / FOLDER
     if not folder.is_dir():
         return []
-    found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    found = sorted(entry for entry in folder.iterdir() if not entry.name.startswith(".") and is_text(entry.name))
     names = [
         entry.relative_to(workspace).as_posix()
         for entry in found

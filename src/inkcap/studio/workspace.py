@@ -1,6 +1,7 @@
 """The drawing files of a workspace, and names for new ones."""
 
 import os
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from inkcap.exchange.importing.limits import WEIGHTS
 MOST_DRAWINGS = 500
 PASSED_BY = frozenset({"runs", "node_modules"})
 
+LONGEST_STEM = 200
+"""Bytes: a file's name may have 255, and a number and an ending come behind."""
 DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{name}{i}" for name in ("com", "lpt") for i in range(10))})
 """Names that some systems keep for devices, whatever their ending."""
 
@@ -21,7 +24,8 @@ def find_drawings(workspace: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in PASSED_BY)
         for name in sorted(files):
             path = Path(folder, name)
-            if name.endswith(SUFFIX) and not name.startswith(".") and path.is_file() and not path.is_symlink():
+            hidden = name.startswith(".") or not is_text(str(path))
+            if name.endswith(SUFFIX) and not hidden and path.is_file() and not path.is_symlink():
                 found += 1
                 if found > MOST_DRAWINGS + 1:
                     return
@@ -33,12 +37,37 @@ def text(value: str) -> str:
     return value.encode("utf-8", "replace").decode()
 
 
+def is_text(name: str) -> bool:
+    """Tell whether a file's name is text: it may be any bytes, and such a one has no name that could be told."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def lies_in(path: Path, workspace: Path) -> bool:
+    """Tell whether a path leads to a place in the workspace once every link on its way is followed."""
+    try:
+        whole, real = os.path.realpath(workspace), os.path.realpath(path)
+    except (OSError, ValueError):
+        return False
+    return os.path.commonpath((whole, real)) == whole
+
+
+def is_device(name: str) -> bool:
+    """Tell whether some systems keep a name for a device, whatever its ending."""
+    # Figures above the line count as figures there.
+    return unicodedata.normalize("NFKC", name).split(".")[0].strip().lower() in DEVICES
+
+
 def safe_stem(name: str) -> str:
     """Make a file's stem of a drawing's name: letters and digits of any script stay, all else becomes a hyphen."""
     kept = "".join(letter if letter.isalnum() or letter in "_-. " else "-" for letter in name)
-    stem = " ".join(kept.split()).strip(" .-")[:80].rstrip(" .-")
-    if stem.split(".")[0].lower() in DEVICES:
-        stem = f"{stem} drawing"
+    stem = " ".join(kept.split()).strip(" .-")[:80].encode()[:LONGEST_STEM].decode(errors="ignore").rstrip(" .-")
+    if is_device(stem):
+        head, dot, tail = stem.partition(".")
+        stem = f"{head.rstrip()} drawing{dot}{tail}"
     return stem or "drawing"
 
 
@@ -47,11 +76,16 @@ def free_path(workspace: Path, stem: str) -> str:
 
     No weights lie beside it either: they would be taken for its own.
     """
-    taken = {name.lower() for name in os.listdir(workspace)}
+    taken = {_folded(name) for name in os.listdir(workspace)}
     free, number = stem, 2
-    while not taken.isdisjoint((f"{free}{SUFFIX}".lower(), f"{free}{WEIGHTS}".lower())):
+    while not taken.isdisjoint((_folded(f"{free}{SUFFIX}"), _folded(f"{free}{WEIGHTS}"))):
         free, number = f"{stem}-{number}", number + 1
     return f"{free}{SUFFIX}"
+
+
+def _folded(name: str) -> str:
+    """Give what two names have in common that some systems take for one: the case, and how marks are composed."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def beside(path: Path) -> Path:

@@ -142,8 +142,7 @@ export const api = {
     recipe: Attributes,
     watchers: { tensorboard?: boolean; mlflow?: boolean } = {},
   ) => request<{ run: string }>(`${of(id)}/train`, { data, recipe, ...watchers }),
-  memory: (id: string, batch: number, optimiser: string) =>
-    request<MemoryNeeds>(`${of(id)}/memory?batch=${batch}&optimiser=${encodeURIComponent(optimiser)}`),
+  memory: (id: string, query: string) => request<MemoryNeeds>(`${of(id)}/memory?${query}`),
   runs: (id: string) => request<RunRow[]>(`/runs?drawing=${encodeURIComponent(id)}`),
   run: (id: string) => request<RunDetail>(`/runs/${encodeURIComponent(id)}`),
 };

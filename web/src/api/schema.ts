@@ -397,7 +397,7 @@ export interface paths {
         };
         /**
          * Show Memory
-         * @description Estimate how much memory a training of a drawing needs, before it is started.
+         * @description Estimate how much memory a training of a drawing needs, before it is started: of all its workers together.
          */
         get: operations["show_memory_api_drawings__id__memory_get"];
         put?: never;
@@ -2238,8 +2238,11 @@ export interface components {
             opened: boolean;
             /** Run */
             run?: string | null;
-            /** To */
-            to: string;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "torch" | "keras" | "onnx" | "torch-export" | "safetensors" | "svg" | "pdf" | "png" | "tikz";
             /**
              * Train
              * @default false
@@ -2373,11 +2376,6 @@ export interface components {
             };
             /** Uses */
             uses?: components["schemas"]["Use"][];
-        };
-        /** HTTPValidationError */
-        HTTPValidationError: {
-            /** Detail */
-            detail?: components["schemas"]["ValidationError"][];
         };
         /**
          * Hello
@@ -3111,6 +3109,11 @@ export interface components {
             maximum: number | null;
             /** Minimum */
             minimum: number | null;
+            /**
+             * Missing
+             * @default
+             */
+            missing: string;
             /** Name */
             name: string;
             /** Optional */
@@ -3131,6 +3134,13 @@ export interface components {
             recipe: components["schemas"]["RecipeField"][];
             /** Schedules */
             schedules: components["schemas"]["Kind"][];
+        };
+        /**
+         * Refused
+         * @description Why a request was refused, in one sentence.
+         */
+        Refused: {
+            detail: string;
         };
         /**
          * RejectedMessage
@@ -3932,19 +3942,6 @@ export interface components {
             /** Tie */
             tie?: string;
         };
-        /** ValidationError */
-        ValidationError: {
-            /** Context */
-            ctx?: Record<string, never>;
-            /** Input */
-            input?: unknown;
-            /** Location */
-            loc: (string | number)[];
-            /** Message */
-            msg: string;
-            /** Error Type */
-            type: string;
-        };
         /**
          * Values
          * @description What a capsule or a connection holds after an epoch.
@@ -4077,7 +4074,108 @@ export interface components {
             title: string;
         };
     };
-    responses: never;
+    responses: {
+        /** @description The request cannot be read: its path, its length or its body. */
+        Refused400: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description The token is missing. */
+        Refused401: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description Another page asks for this. */
+        Refused403: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description What is asked for is not there. */
+        Refused404: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description The path takes other methods. */
+        Refused405: {
+            headers: {
+                Allow: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description What is asked for cannot be done with what is there. */
+        Refused409: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description The request has more bytes than are allowed here. */
+        Refused413: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description The body is of another kind than is taken here. */
+        Refused415: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description The Host is not the studio's. */
+        Refused421: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description A value is not as the description says. */
+        Refused422: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+        /** @description The headers have more bytes than are allowed. */
+        Refused431: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Refused"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -4103,6 +4201,15 @@ export interface operations {
                     "application/json": components["schemas"]["Catalogue"];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_curves_api_curves_get: {
@@ -4126,15 +4233,15 @@ export interface operations {
                     "application/json": components["schemas"]["Drawn"][];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     list_data_api_data_get: {
@@ -4155,6 +4262,15 @@ export interface operations {
                     "application/json": components["schemas"]["DataSet"][];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     preview_data_api_data_preview_post: {
@@ -4179,15 +4295,17 @@ export interface operations {
                     "application/json": components["schemas"]["DataPreview"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     upload_data_api_data_upload_post: {
@@ -4200,7 +4318,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -4211,15 +4333,17 @@ export interface operations {
                     "application/json": components["schemas"]["Uploaded"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     make_drawing_api_drawings_post: {
@@ -4244,15 +4368,17 @@ export interface operations {
                     "application/json": components["schemas"]["DrawingId"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_past_api_drawings__id__at__seq__get: {
@@ -4276,15 +4402,15 @@ export interface operations {
                     "application/json": components["schemas"]["State"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_code_api_drawings__id__code_get: {
@@ -4307,15 +4433,15 @@ export interface operations {
                     "application/json": components["schemas"]["Source"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     compare_api_drawings__id__compare_get: {
@@ -4341,15 +4467,15 @@ export interface operations {
                     "application/json": components["schemas"]["Comparison"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     delete_drawing_api_drawings__id__delete_post: {
@@ -4372,15 +4498,15 @@ export interface operations {
                     "application/json": components["schemas"]["Undo"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_derivation_api_drawings__id__derivation_get: {
@@ -4403,15 +4529,15 @@ export interface operations {
                     "application/json": components["schemas"]["Derivation"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     duplicate_drawing_api_drawings__id__duplicate_post: {
@@ -4434,15 +4560,15 @@ export interface operations {
                     "application/json": components["schemas"]["DrawingId"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     expand_api_drawings__id__expand_get: {
@@ -4467,15 +4593,15 @@ export interface operations {
                     "application/json": components["schemas"]["Opened"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     expand_api_drawings__id__expand_post: {
@@ -4500,15 +4626,15 @@ export interface operations {
                     "application/json": components["schemas"]["Opened"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     export_api_drawings__id__export_post: {
@@ -4535,15 +4661,17 @@ export interface operations {
                     "application/json": components["schemas"]["ExportMade"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     preview_api_drawings__id__figure_svg_get: {
@@ -4565,22 +4693,24 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The file. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "image/svg+xml": string;
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_file_api_drawings__id__file_get: {
@@ -4599,17 +4729,19 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/json": components["schemas"]["DrawingFile"];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_history_api_drawings__id__history_get: {
@@ -4632,15 +4764,15 @@ export interface operations {
                     "application/json": components["schemas"]["Past"][];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_layout_api_drawings__id__layout_get: {
@@ -4666,15 +4798,15 @@ export interface operations {
                     "application/json": components["schemas"]["Layout"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_mathematics_api_drawings__id__mathematics__item__get: {
@@ -4698,15 +4830,15 @@ export interface operations {
                     "application/json": components["schemas"]["Mathematics"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_memory_api_drawings__id__memory_get: {
@@ -4714,6 +4846,9 @@ export interface operations {
             query?: {
                 batch?: number;
                 optimiser?: string;
+                workers?: number;
+                sharded?: boolean;
+                recompute?: string[] | null;
             };
             header?: never;
             path: {
@@ -4732,15 +4867,15 @@ export interface operations {
                     "application/json": components["schemas"]["MemoryNeeds"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_neurons_api_drawings__id__neurons_get: {
@@ -4763,15 +4898,15 @@ export interface operations {
                     "application/json": components["schemas"]["Neurons"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_neuron_api_drawings__id__neurons__number__get: {
@@ -4795,15 +4930,15 @@ export interface operations {
                     "application/json": components["schemas"]["Neuron"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_png_api_drawings__id__picture_png_get: {
@@ -4821,22 +4956,24 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The file. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "image/png": string;
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_picture_api_drawings__id__picture_svg_get: {
@@ -4856,22 +4993,24 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The file. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "image/svg+xml": string;
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     list_places_api_drawings__id__places_post: {
@@ -4898,15 +5037,17 @@ export interface operations {
                     "application/json": components["schemas"]["PlaceRow"][];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     propose_api_drawings__id__proposal_get: {
@@ -4934,15 +5075,15 @@ export interface operations {
                     "application/json": components["schemas"]["Proposal"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     rename_drawing_api_drawings__id__rename_post: {
@@ -4969,15 +5110,17 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_report_api_drawings__id__report_get: {
@@ -5000,15 +5143,15 @@ export interface operations {
                     "application/json": components["schemas"]["Report"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     restore_api_drawings__id__restore_post: {
@@ -5035,15 +5178,17 @@ export interface operations {
                     "application/json": components["schemas"]["Restored"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     offer_rules_api_drawings__id__rules_post: {
@@ -5070,15 +5215,17 @@ export interface operations {
                     "application/json": components["schemas"]["RuleOffers"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     step_api_drawings__id__step_post: {
@@ -5107,15 +5254,17 @@ export interface operations {
                     };
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     start_sweep_api_drawings__id__sweep_post: {
@@ -5142,15 +5291,17 @@ export interface operations {
                     "application/json": components["schemas"]["SweepStarted"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     train_api_drawings__id__train_post: {
@@ -5177,15 +5328,17 @@ export interface operations {
                     "application/json": components["schemas"]["Started"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_weights_api_drawings__id__weights_get: {
@@ -5208,15 +5361,15 @@ export interface operations {
                     "application/json": components["schemas"]["DrawingWeights"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     enumerate_networks_api_enumeration_get: {
@@ -5244,15 +5397,15 @@ export interface operations {
                     "application/json": components["schemas"]["Enumeration"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     list_forms_api_exports_forms_get: {
@@ -5273,6 +5426,15 @@ export interface operations {
                     "application/json": components["schemas"]["ExportForm"][];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     fetch_api_exports__token___name__get: {
@@ -5287,22 +5449,24 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The file. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/octet-stream": string;
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     import_model_api_imports_post: {
@@ -5314,7 +5478,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -5325,15 +5493,17 @@ export interface operations {
                     "application/json": components["schemas"]["ImportMade"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_fields_api_recipes_fields_get: {
@@ -5354,6 +5524,15 @@ export interface operations {
                     "application/json": components["schemas"]["RecipeFields"];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     list_runs_api_runs_get: {
@@ -5377,15 +5556,15 @@ export interface operations {
                     "application/json": components["schemas"]["RunRow"][];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_run_api_runs__id__get: {
@@ -5410,15 +5589,15 @@ export interface operations {
                     "application/json": components["schemas"]["RunDetail"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     open_again_api_runs__id__again_post: {
@@ -5441,15 +5620,15 @@ export interface operations {
                     "application/json": components["schemas"]["DrawingId"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     answer_api_runs__id__answer_post: {
@@ -5476,15 +5655,17 @@ export interface operations {
                     "application/json": components["schemas"]["RunAnswer"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_carried_api_runs__id__carried_get: {
@@ -5507,15 +5688,15 @@ export interface operations {
                     "application/json": components["schemas"]["Carried"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     compare_runs_api_runs__id__compare_get: {
@@ -5540,15 +5721,15 @@ export interface operations {
                     "application/json": components["schemas"]["Comparison"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_confusion_api_runs__id__confusion_get: {
@@ -5576,15 +5757,15 @@ export interface operations {
                     "application/json": components["schemas"]["Confusion"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     delete_run_api_runs__id__delete_post: {
@@ -5607,15 +5788,15 @@ export interface operations {
                     "application/json": components["schemas"]["Undo"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_examples_api_runs__id__examples_get: {
@@ -5645,15 +5826,15 @@ export interface operations {
                     "application/json": components["schemas"]["Examples"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     note_run_api_runs__id__notes_post: {
@@ -5680,15 +5861,17 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     pause_run_api_runs__id__pause_post: {
@@ -5711,15 +5894,15 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     resume_run_api_runs__id__resume_post: {
@@ -5746,15 +5929,17 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_signals_api_runs__id__signals_get: {
@@ -5777,15 +5962,15 @@ export interface operations {
                     "application/json": components["schemas"]["RunSignals"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     stop_run_api_runs__id__stop_post: {
@@ -5808,15 +5993,15 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_surface_api_runs__id__surface_get: {
@@ -5842,15 +6027,15 @@ export interface operations {
                     "application/json": components["schemas"]["Surface"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     undelete_run_api_runs__id__undelete_post: {
@@ -5877,15 +6062,17 @@ export interface operations {
                     "application/json": components["schemas"]["Started"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_values_api_runs__id__values_get: {
@@ -5911,15 +6098,15 @@ export interface operations {
                     "application/json": components["schemas"]["Values"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     list_sweeps_api_sweeps_get: {
@@ -5940,6 +6127,15 @@ export interface operations {
                     "application/json": components["schemas"]["SweepRow"][];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_sweep_api_sweeps__name__get: {
@@ -5962,15 +6158,15 @@ export interface operations {
                     "application/json": components["schemas"]["SweepDetail"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     delete_sweep_api_sweeps__name__delete_post: {
@@ -5993,15 +6189,15 @@ export interface operations {
                     "application/json": components["schemas"]["Undo"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     resume_sweep_api_sweeps__name__resume_post: {
@@ -6024,15 +6220,15 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     stop_sweep_api_sweeps__name__stop_post: {
@@ -6055,15 +6251,15 @@ export interface operations {
                     "application/json": components["schemas"]["Empty"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     take_trial_api_sweeps__name__take_post: {
@@ -6090,15 +6286,17 @@ export interface operations {
                     "application/json": components["schemas"]["Taken"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     undelete_sweep_api_sweeps__name__undelete_post: {
@@ -6125,15 +6323,17 @@ export interface operations {
                     "application/json": components["schemas"]["SweepStarted"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     undelete_api_undelete_post: {
@@ -6158,15 +6358,17 @@ export interface operations {
                     "application/json": components["schemas"]["DrawingId"];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            413: components["responses"]["Refused413"];
+            415: components["responses"]["Refused415"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_workspace_api_workspace_get: {
@@ -6187,6 +6389,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_zoo_api_zoo_get: {
@@ -6209,15 +6420,15 @@ export interface operations {
                     "application/json": components["schemas"]["ZooEntry"][];
                 };
             };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
     show_zoo_picture_api_zoo__name__picture_svg_get: {
@@ -6233,22 +6444,24 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The file. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "image/svg+xml": string;
                 };
             };
+            400: components["responses"]["Refused400"];
+            401: components["responses"]["Refused401"];
+            403: components["responses"]["Refused403"];
+            404: components["responses"]["Refused404"];
+            405: components["responses"]["Refused405"];
+            409: components["responses"]["Refused409"];
+            421: components["responses"]["Refused421"];
+            422: components["responses"]["Refused422"];
+            431: components["responses"]["Refused431"];
         };
     };
 }

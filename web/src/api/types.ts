@@ -35,7 +35,7 @@ export type Patch = Schemas["Patch"];
 export type Edit = Schemas["Edit"];
 /** The drawing file as it is written. */
 export type DrawingFile = Schemas["DrawingFile"];
-export type ExportRequest = Partial<Schemas["ExportRequest"]> & Pick<Schemas["ExportRequest"], "to">;
+export type ExportRequest = Partial<Omit<Schemas["ExportRequest"], "to">> & { to: string };
 export type ExportForm = Schemas["ExportForm"];
 export type ImportMade = Schemas["ImportMade"];
 export type ExportMade = Schemas["ExportMade"];

@@ -1,17 +1,20 @@
 /** The session: opens a drawing, keeps its live connection, and turns gestures into edits and commands. */
 
 import { api, link, Refused } from "../api/client";
-import type { Attributes, Edit } from "../api/types";
+import type { Attributes, Edit, Note } from "../api/types";
 import { abandoned, bring } from "../model/courier";
+import { Drafts } from "../model/drafts";
 import { EMPTY, foldIntoGroup } from "../model/drawing";
 import { mergeReport } from "../model/findings";
 import { identify, remember } from "../model/identity";
 import { Live, type Socket } from "../model/live";
 import { Mirror } from "../model/mirror";
+import { Names } from "../model/names";
 import { Outbox } from "../model/outbox";
 import { type Notice, refresh, useStudio } from "./store";
 
 let live: Live | null = null;
+let drafts: Drafts | null = null;
 const couriers: Live[] = [];
 const waiting = new Map<number, (edit: Edit, made: string[]) => void>();
 
@@ -33,7 +36,13 @@ export async function openDrawing(id: string): Promise<void> {
   closeDrawing();
   const outbox = await Outbox.open().catch(() => null);
   const left = (await outbox?.left(id).catch(() => [])) ?? [];
-  const self = await identify(id, left);
+  const names = await Names.open().catch(() => null);
+  const self = await identify(id, left, (await names?.of(id).catch(() => [])) ?? []);
+  const note = (next: number) => {
+    remember(id, self.client, next);
+    void names?.remember(id, self.client, next).catch(() => undefined);
+  };
+  note(self.next);
   useStudio.setState({ id, report: null, selection: new Set(), status: "connecting" });
   refresh({ drawing: EMPTY, layout: null, layouts: {}, scope: [] });
   const mirror = new Mirror(self.client, self.pending, self.next);
@@ -47,7 +56,10 @@ export async function openDrawing(id: string): Promise<void> {
         if (layout) refresh({ layout });
       },
       layout: (layout) => refresh({ layout }),
-      status: (status) => useStudio.setState({ status }),
+      status: (status) => {
+        useStudio.setState({ status });
+        if (status === "live") void finishDrafts(id, mine);
+      },
       clients: (clients) => useStudio.setState({ clients }),
       refused: (message) => say(message, true),
       outside: (outside) => useStudio.setState({ outside }),
@@ -60,7 +72,7 @@ export async function openDrawing(id: string): Promise<void> {
     },
     {
       keep: (pending) => {
-        remember(id, self.client, mirror.nextNumber);
+        note(mirror.nextNumber);
         void outbox?.keep(id, self.client, pending).catch(() => undefined);
       },
       forget: (number) => void outbox?.forget(id, self.client, number).catch(() => undefined),
@@ -68,6 +80,7 @@ export async function openDrawing(id: string): Promise<void> {
   );
   live = mine;
   mine.start();
+  drafts = await Drafts.open().catch(() => null);
   for (const orphan of await abandoned(left, self.client)) {
     if (live !== mine) return;
     const forget = (number: number) => void outbox?.forget(id, orphan.client, number).catch(() => undefined);
@@ -81,6 +94,35 @@ export async function openDrawing(id: string): Promise<void> {
       ),
     );
   }
+}
+
+const written = (note: Note, text: string): Edit => ({
+  label: `write ${note.id}`,
+  patches: [{ put: "note", id: note.id, record: { ...note, text } }],
+});
+
+/** Write what a tab was writing into notes when it died. */
+async function finishDrafts(id: string, mine: Live): Promise<void> {
+  const there = await Drafts.open().catch(() => null);
+  for (const draft of (await there?.of(id, mine.mirror.client).catch(() => [])) ?? []) {
+    const note = mine.mirror.drawing.note.get(draft.note);
+    // Somebody who is writing just now has a draft too; it is an edit once it is finished.
+    if (writing === draft.note || live !== mine) continue;
+    if (note && note.text === draft.before && draft.text !== draft.before) mine.edit(written(note, draft.text));
+    void there?.forget(draft).catch(() => undefined);
+  }
+}
+
+let writing = "";
+
+/** Keep what is being written into a note, and write it when that is finished. */
+export function write(note: Note, text: string, finished: boolean): void {
+  const { id, levels } = useStudio.getState();
+  writing = finished ? "" : note.id;
+  if (finished && text !== note.text) perform(written(note, text));
+  if (!live || !id || levels.length) return;
+  const draft = { drawing: id, client: live.mirror.client, note: note.id, before: note.text, text };
+  void (finished ? drafts?.forget(draft) : drafts?.keep(draft))?.catch(() => undefined);
 }
 
 export function closeDrawing(): void {

@@ -106,8 +106,7 @@ export class Live {
     if (message.type === "state") {
       this.wait = 150;
       this.open = true;
-      for (const number of this.mirror.reset(message.seq, message.document, message.acknowledged ?? 0))
-        this.keeper.forget(number);
+      this.mirror.reset(message.seq, message.document, message.acknowledged ?? 0);
       this.listener.steps(message);
       // The layout comes first: without it every place would be guessed, for one moment that nobody sees.
       if (message.report) this.listener.report(unpacked(message.report), message.layout);

@@ -60,14 +60,20 @@ describe("the mirror", () => {
     expect(ids(mirror.drawing)).toEqual(["b"]);
   });
 
-  it("drops after a reconnect what the state has, and keeps the rest", () => {
+  it("shows after a reconnect no second time what the state has, and keeps it until it is told what became of it", () => {
     const mirror = new Mirror("me");
     mirror.reset(0, file());
     mirror.edit(put("a"));
-    mirror.edit(put("b"));
-    expect(mirror.reset(1, file("a"), 1)).toEqual([1]);
-    expect(mirror.pending.map((one) => one.number)).toEqual([2]);
-    expect(ids(mirror.drawing)).toEqual(["a", "b"]);
+    mirror.edit(put("b", 3));
+    mirror.edit(put("c"));
+    // The second was refused, and the line broke before this was told: the state has the first alone.
+    mirror.reset(1, file("a"), 2);
+    expect(ids(mirror.drawing)).toEqual(["a", "c"]);
+    expect(mirror.pending.map((one) => one.number)).toEqual([1, 2, 3]);
+    expect(mirror.applied(1, "me", 1, put("a"))).toBe(true);
+    expect(mirror.rejected(2)?.number).toBe(2);
+    expect(mirror.pending.map((one) => one.number)).toEqual([3]);
+    expect(ids(mirror.drawing)).toEqual(["a", "c"]);
   });
 
   it("applies a repeated acknowledgement no second time", () => {
@@ -195,15 +201,17 @@ describe("the live connection", () => {
     bring({ client: "dead-tab", pending: left }, connect, keeper, () => undefined);
     const [socket] = sockets;
     socket?.onopen?.(undefined as never);
-    // The first had arrived before the tab died: the server says so, and it is not sent again.
+    // The first had arrived before the tab died: the server says so, and is asked what became of it.
     socket?.hear(state(4, 1, "x1"));
     expect(
       socket?.sent.map((one) => [one.type, "number" in one ? one.number : one.type === "hello" && one.client]),
     ).toEqual([
       ["hello", "dead-tab"],
+      ["edit", 1],
       ["edit", 2],
       ["edit", 3],
     ]);
+    socket?.hear({ type: "applied", seq: 4, client: "dead-tab", number: 1, edit: put("x1"), label: "" });
     socket?.hear({ type: "applied", seq: 5, client: "dead-tab", number: 2, edit: put("x2"), label: "" });
     socket?.hear({ type: "rejected", number: 3, message: "no" });
     expect(gone).toEqual([1, 2, 3]);

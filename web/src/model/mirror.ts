@@ -25,6 +25,8 @@ export class Mirror {
   private confirmed: Drawing = EMPTY;
   private waiting: Pending[];
   private shown: Drawing = EMPTY;
+  /** The highest of this tab's numbers that the state has: what is pending up to it is in the state, or was refused. */
+  private known = 0;
   seq: number | null = null;
 
   constructor(
@@ -65,15 +67,18 @@ export class Mirror {
     return pending;
   }
 
-  /** Start from the server's state; what is pending stays on top. Give the numbers that the state has already. */
-  reset(seq: number, document: DrawingFile, acknowledged = 0): number[] {
-    const had = this.waiting.filter((one) => one.number <= acknowledged).map((one) => one.number);
-    this.waiting = this.waiting.filter((one) => one.number > acknowledged);
+  /**
+   * Start from the server's state; what is pending stays on top.
+   *
+   * What the server has answered before stays pending too, unseen, until it is told again what became of it: an answer
+   * that was lost with the line may have been a refusal.
+   */
+  reset(seq: number, document: DrawingFile, acknowledged = 0): void {
+    this.known = acknowledged;
     this.next = Math.max(this.next, acknowledged + 1);
     this.seq = seq;
     this.confirmed = fromFile(document);
     this.show();
-    return had;
   }
 
   /** Take an edit that the server has applied; tell whether it answers something of this tab. */
@@ -103,6 +108,9 @@ export class Mirror {
   }
 
   private show(): void {
-    this.shown = this.waiting.filter(isEdit).reduce((drawing, one) => applyEdit(drawing, one.edit), this.confirmed);
+    this.shown = this.waiting
+      .filter((one) => one.number > this.known)
+      .filter(isEdit)
+      .reduce((drawing, one) => applyEdit(drawing, one.edit), this.confirmed);
   }
 }

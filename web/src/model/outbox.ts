@@ -17,7 +17,8 @@ export interface Orphan {
   pending: Pending[];
 }
 
-function done<T>(request: IDBRequest<T>): Promise<T> {
+/** Wait for what IndexedDB was asked for. */
+export function done<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);

@@ -41,44 +41,44 @@ interface FieldProps {
   attribute: Attribute;
   value: Value | undefined;
   inferred?: Value | undefined;
+  /** The form of what is written into a field that is empty as usual. */
+  form?: string | undefined;
+  disabled?: boolean | undefined;
   onChange: (value: Value) => void;
 }
 
-export function Field({ attribute, value, inferred, onChange }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { attribute, disabled } = props;
   const id = useId();
   const label = attribute.name.replaceAll("_", " ");
   return (
-    <div className={`field ${attribute.kind}`} title={attribute.help}>
+    <div className={`field ${attribute.kind} ${disabled ? "off" : ""}`} title={attribute.help}>
       <label htmlFor={id}>
         {label}
         {attribute.letter && <i>{attribute.letter}</i>}
       </label>
-      <Control id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />
+      <Control id={id} {...props} />
     </div>
   );
 }
 
-function Control({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
+function Control(props: FieldProps & { id: string }) {
+  const { attribute, value } = props;
   const dtypes = useStudio((s) => s.catalogue?.dtypes);
   const inGroup = useStudio((s) => s.path !== "");
   const [typing, setTyping] = useState(false);
   const picked = attribute.kind === "flag" || attribute.kind === "choice" || attribute.kind === "dtype";
-  if (picked && (typing || isExpression(value)))
-    return <TypedInput id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />;
+  if (picked && (typing || isExpression(value))) return <TypedInput {...props} />;
   if (picked && inGroup)
     return (
       <span className="picked">
-        <Picked id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} dtypes={dtypes} />
+        <Picked {...props} dtypes={dtypes} />
         <button type="button" className="as-expression" title="= …" aria-label="=" onClick={() => setTyping(true)}>
           =
         </button>
       </span>
     );
-  if (picked)
-    return (
-      <Picked id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} dtypes={dtypes} />
-    );
-  return <TypedInput id={id} attribute={attribute} value={value} inferred={inferred} onChange={onChange} />;
+  return picked ? <Picked {...props} dtypes={dtypes} /> : <TypedInput {...props} />;
 }
 
 function Picked({
@@ -86,6 +86,7 @@ function Picked({
   attribute,
   value,
   inferred,
+  disabled,
   onChange,
   dtypes,
 }: FieldProps & { id: string; dtypes: string[] | undefined }) {
@@ -95,28 +96,35 @@ function Picked({
       <input
         id={id}
         type="checkbox"
+        data-choice={attribute.name}
+        disabled={disabled}
         checked={on === true}
         onChange={(event) => onChange(event.target.checked === attribute.default ? null : event.target.checked)}
       />
     );
   }
   const choices = attribute.kind === "dtype" ? (dtypes ?? []) : attribute.choices;
+  const usual = showValue(inferred) || showValue(attribute.default);
   return (
     <select
       id={id}
+      data-choice={attribute.name}
+      disabled={disabled}
       className={value === undefined ? "inferred" : ""}
       value={showValue(value)}
       onChange={(event) => onChange(event.target.value || null)}
     >
-      <option value="">{showValue(inferred) || showValue(attribute.default) || "–"}</option>
-      {choices.map((one) => (
-        <option key={one}>{one}</option>
-      ))}
+      <option value="">{usual || "–"}</option>
+      {choices
+        .filter((one) => one !== usual || one === value)
+        .map((one) => (
+          <option key={one}>{one}</option>
+        ))}
     </select>
   );
 }
 
-function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & { id: string }) {
+function TypedInput({ id, attribute, value, inferred, form, disabled, onChange }: FieldProps & { id: string }) {
   const given = showValue(value);
   const [text, setText] = useState(given);
   const [wrong, setWrong] = useState("");
@@ -150,9 +158,10 @@ function TypedInput({ id, attribute, value, inferred, onChange }: FieldProps & {
     <input
       id={id}
       data-attribute={attribute.name}
-      className={`${given ? "" : "inferred"} ${wrong ? "bad" : ""}`}
+      className={`${given ? "" : "inferred"} ${wrong ? "bad" : ""} ${form ? "formed" : ""}`}
       value={text}
-      placeholder={hint || (attribute.required ? "?" : "")}
+      disabled={disabled}
+      placeholder={hint || (attribute.required ? "?" : (form ?? ""))}
       inputMode={attribute.kind === "text" ? "text" : "decimal"}
       aria-invalid={wrong !== ""}
       onChange={(event) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/client";
-import type { MemoryNeeds } from "../api/types";
+import type { Attributes, MemoryNeeds } from "../api/types";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 
@@ -13,16 +13,23 @@ const size = (bytes: number): string => {
 };
 
 /** How much memory the training is estimated to need, told before it starts; a warning where it may not fit. */
-export function Needs({ batch, optimiser }: { batch: number; optimiser: string }) {
+export function Needs({ optimiser, recipe }: { optimiser: string; recipe: Attributes }) {
   const word = words(useStudio((s) => s.language));
   const id = useStudio((s) => s.id);
   const report = useStudio((s) => s.report);
   const [needs, setNeeds] = useState<MemoryNeeds | null>(null);
+  const workers = Number(recipe.workers) || 1;
+  const asked = new URLSearchParams({
+    ...{ optimiser, batch: String(Number(recipe.batch) || 64), workers: String(workers) },
+    sharded: String(recipe.sharded === true),
+  });
+  for (const name of Array.isArray(recipe.recompute) ? recipe.recompute : []) asked.append("recompute", String(name));
+  const query = asked.toString();
   useEffect(() => {
     if (!id || !report?.well_formed) return;
     let current = true;
     const ask = () =>
-      api.memory(id, batch, optimiser).then(
+      api.memory(id, query).then(
         (found) => current && setNeeds(found),
         () => undefined,
       );
@@ -31,7 +38,7 @@ export function Needs({ batch, optimiser }: { batch: number; optimiser: string }
       current = false;
       clearTimeout(timer);
     };
-  }, [id, report, batch, optimiser]);
+  }, [id, report, query]);
   if (!needs) return null;
   if (needs.warning)
     return (

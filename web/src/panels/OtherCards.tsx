@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { api } from "../api/client";
 import type { Note, Use } from "../api/types";
 import { dissolve, openGroup } from "../app/actions";
-import { attempt, perform } from "../app/session";
+import { attempt, perform, write } from "../app/session";
 import { useStudio } from "../app/store";
 import { words } from "../app/words";
 import { changeAttribute } from "../model/compose";
@@ -96,11 +96,11 @@ export function NoteCard({ note }: { note: Note }) {
         rows={6}
         aria-label={word.note}
         value={text}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={() =>
-          text !== note.text &&
-          perform({ label: `write ${note.id}`, patches: [{ put: "note", id: note.id, record: { ...note, text } }] })
-        }
+        onChange={(event) => {
+          setText(event.target.value);
+          write(note, event.target.value, false);
+        }}
+        onBlur={() => write(note, text, true)}
       />
     </>
   );

@@ -8,23 +8,10 @@ import { Field } from "./Field";
 import { Needs } from "./Needs";
 import type { Chosen } from "./OwnData";
 import { placedPictures } from "./placed";
+import { Fields, RecipeSections } from "./RecipeSections";
+import { asAttribute, isShown, possible } from "./recipe";
 
 const FIRST = ["epochs", "batch", "seed"];
-const KINDS = { whole: "size", number: "number", flag: "flag", text: "text", choice: "choice" } as const;
-
-/** A recipe's field in the form of an attribute, for those that are one value. */
-function asAttribute(field: RecipeField): Attribute | null {
-  const kind = KINDS[field.kind as keyof typeof KINDS];
-  if (!kind) return null;
-  const { name, help, minimum = null, maximum = null } = field;
-  const choices = field.choices ?? [];
-  const automatic = field.default === 0 && help.includes("0 = choose");
-  return {
-    ...{ name, help, kind, minimum, maximum, choices, default: automatic ? "auto" : field.default },
-    ...{ inferred: false, required: false, letter: "", axes: 0, unit: "" },
-  };
-}
-
 const shapeText = (set: DataSet) => (Array.isArray(set.shape) ? set.shape.join("×") : (set.shape ?? ""));
 
 /** Other tools that hear of the run, too. */
@@ -71,24 +58,6 @@ function withValue(values: Attributes, name: string, value: Value): Attributes {
   return value === null ? others : { ...others, [name]: value };
 }
 
-function Fields({
-  list,
-  values,
-  onChange,
-}: {
-  list: RecipeField[];
-  values: Attributes;
-  onChange: (name: string, value: Value) => void;
-}) {
-  return list.flatMap((field) => {
-    const attribute = asAttribute(field);
-    const change = (value: Value) => onChange(field.name, value);
-    return attribute
-      ? [<Field key={field.name} attribute={attribute} value={values[field.name]} onChange={change} />]
-      : [];
-  });
-}
-
 /** What to train on and how: the usual in sight, everything else folded. */
 export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wrong, own, onOwn }: FormProps) {
   const word = words(useStudio((s) => s.language));
@@ -112,7 +81,7 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wron
   useEffect(() => {
     if (!again || !fields) return;
     const { optimiser: method, schedule: course, data: set } = again.recipe as Again;
-    const own = fields.recipe.filter((field) => asAttribute(field) && again.recipe[field.name] !== undefined);
+    const own = fields.recipe.filter((field) => isShown(field) && again.recipe[field.name] !== undefined);
     setRecipe(Object.fromEntries(own.map((field) => [field.name, again.recipe[field.name] ?? null])));
     setOptimiser(method ?? {});
     setSchedule(course ?? {});
@@ -125,7 +94,7 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wron
   const usual = data.find((one) => one.name === fitting)?.name ?? data[0]?.name ?? "";
   const all = fields?.recipe ?? [];
   const first = FIRST.flatMap((name) => all.filter((field) => field.name === name));
-  const rest = all.filter((field) => !first.includes(field) && asAttribute(field));
+  const rest = all.filter((field) => !first.includes(field) && isShown(field));
   const preparing = (fields?.data ?? []).filter((field) => isPreparing(field) && asAttribute(field));
   const prepare = (name: string, value: Value) => setPrepared((now) => withValue(now, name, value));
   const method = fields?.optimisers.find((one) => one.name === (optimiser.kind ?? "adam")) ?? fields?.optimisers[0];
@@ -137,11 +106,12 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wron
     const drawn: Record<string, string> = name === "shapes" && pictures ? { size: pictures } : {};
     const options = own?.name === name ? own.options : drawn;
     // What the form does not show comes from the run that is trained again: its losses, its schedule, how data are read.
-    const named = all.filter(asAttribute).map((field) => field.name);
+    const named = all.filter(isShown).map((field) => field.name);
     const shown = new Set([...named, "optimiser", "schedule", "data", ...UNSAID]);
     const rest = Object.fromEntries(Object.entries(again?.recipe ?? {}).filter(([key]) => !shown.has(key)));
     const before = again?.recipe.data as Chosen | undefined;
-    const base = { ...rest, ...recipe, ...(schedule.kind ? { schedule: { ...schedule, kind: schedule.kind } } : {}) };
+    const said = possible(recipe, all);
+    const base = { ...rest, ...said, ...(schedule.kind ? { schedule: { ...schedule, kind: schedule.kind } } : {}) };
     const read = before?.name === name && own?.name !== name ? before : { name, options };
     // What was prepared otherwise and is as usual again is not said.
     const plain = Object.fromEntries(
@@ -246,24 +216,28 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wron
           <summary>
             {word.recipe} ({rest.length + preparing.length + 1})
           </summary>
-          <div className="fields">
-            <div className="field">
-              <label htmlFor="schedule">{word.schedule}</label>
-              <select
-                id="schedule"
-                value={schedule.kind ?? fields?.schedules[0]?.name ?? ""}
-                title={fields?.schedules.find((one) => one.name === schedule.kind)?.help}
-                onChange={(event) => setSchedule({ kind: event.target.value })}
-              >
-                {fields?.schedules.map((one) => (
-                  <option key={one.name} title={one.help}>
-                    {one.name}
-                  </option>
-                ))}
-              </select>
-            </div>
-            <Fields list={rest} values={recipe} onChange={set} />
-          </div>
+          <RecipeSections
+            list={rest}
+            values={recipe}
+            onChange={set}
+            first={
+              <div className="field">
+                <label htmlFor="schedule">{word.schedule}</label>
+                <select
+                  id="schedule"
+                  value={schedule.kind ?? fields?.schedules[0]?.name ?? ""}
+                  title={fields?.schedules.find((one) => one.name === schedule.kind)?.help}
+                  onChange={(event) => setSchedule({ kind: event.target.value })}
+                >
+                  {fields?.schedules.map((one) => (
+                    <option key={one.name} title={one.help}>
+                      {one.name}
+                    </option>
+                  ))}
+                </select>
+              </div>
+            }
+          />
           <h4>{word.preparing}</h4>
           <div className="fields">
             <Fields list={preparing} values={prepared} onChange={prepare} />
@@ -282,7 +256,7 @@ export function RecipeForm({ data, fields, onStart, onVary, busy, starting, wron
         </details>
       )}
       <div className="starting">
-        <Needs batch={Number(recipe.batch) || 64} optimiser={method?.name ?? "adam"} />
+        <Needs optimiser={method?.name ?? "adam"} recipe={possible(recipe, all)} />
         {wrong && (
           <p className="needs short" role="alert" data-refused>
             {wrong}

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from inkcap.exchange.importing.errors import ImportRefused
 from inkcap.exchange.importing.sandbox import limit_this_process
@@ -76,12 +76,18 @@ def read_pickled(content: bytes, folder: Path, name: str) -> dict[str, Any]:
             f"it holds more than tensors, or is damaged ({type(error).__name__}), and nothing in it was run; "
             "save module.state_dict(), best as .safetensors"
         ) from None
-    found: dict[Any, Any] = dict(loaded) if isinstance(loaded, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
-    held: dict[Any, Any] = found.get("state_dict", found)
+    held = _state_of(loaded)
     if not held or not all(isinstance(value, torch.Tensor) for value in held.values()):
         raise ImportRefused("it holds no state_dict: a dictionary of tensors; save module.state_dict()")
     save_file({str(key): value.contiguous().clone() for key, value in held.items()}, folder / WEIGHTS)
     return {"weights": len(held)}
+
+
+def _state_of(loaded: Any) -> dict[Any, Any]:
+    """Give the dictionary that is a state, or the one inside of what a training kept; nothing where there is none."""
+    found = cast("dict[Any, Any]", loaded) if isinstance(loaded, dict) else {}
+    held: Any = found.get("state_dict", found)
+    return cast("dict[Any, Any]", held) if isinstance(held, dict) else {}
 
 
 TASKS: dict[str, Callable[[bytes, Path, str], dict[str, Any]]] = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkcap.drawing import Drawing, from_text
+from inkcap.drawing import Drawing, DrawingError, from_text
 from inkcap.drawing.codec import encode
+from inkcap.exchange.importing.errors import ImportRefused
 from inkcap.exchange.importing.graph import Constant
 from inkcap.exchange.importing.values import Growing, rank_of
 from inkcap.structures import AXES
@@ -71,7 +73,7 @@ def draw(name: str, sealed: list[Growing], outputs: list[Growing]) -> Drawn:
                 "front": own,
             }
             if line.attributes:
-                record["attributes"] = _jsonable(line.attributes)
+                record["attributes"] = _jsonable(line.attributes, record["id"])
             if line.port != "in":
                 record["port"] = line.port
             owner = record["id"]
@@ -91,8 +93,13 @@ def draw(name: str, sealed: list[Growing], outputs: list[Growing]) -> Drawn:
 
 
 def drawing_of(records: Mapping[str, Any]) -> Drawing:
-    """Read the records as a drawing."""
-    return from_text(encode(records))
+    """Read the records as a drawing; what a model states may still be more than one holds."""
+    try:
+        return from_text(encode(records))
+    except DrawingError as error:
+        found = re.match(r"(capsules|connections)\[(\d+)\]", error.place)
+        own = records[found[1]][int(found[2])]["id"] if found else records["name"]
+        raise ImportRefused(f"node {own!r}: no drawing holds what it states: {error}") from None
 
 
 def _needed(sealed: list[Growing], outputs: list[Growing]) -> list[Growing]:
@@ -134,10 +141,10 @@ def _capsule(grown: Growing, own: str, weights: dict[str, Constant]) -> dict[str
         if grown.bias is not None:
             weights[f"{own}.bias"] = grown.bias
     if attributes:
-        record["attributes"] = _jsonable(attributes)
+        record["attributes"] = _jsonable(attributes, own)
     if grown.worn:
         record["wears"] = [
-            {"part": worn.part, **({"attributes": _jsonable(worn.attributes)} if worn.attributes else {})}
+            {"part": worn.part, **({"attributes": _jsonable(worn.attributes, own)} if worn.attributes else {})}
             for worn in grown.worn
         ]
         for worn in grown.worn:
@@ -169,5 +176,11 @@ def _sizes(grown: Growing) -> dict[str, int]:
     return dict(zip(names, sizes, strict=True))
 
 
-def _jsonable(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _jsonable(attributes: Mapping[str, Any], own: str) -> dict[str, Any]:
+    for name, value in attributes.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ImportRefused(
+                f"node {own!r}: its {name} is {value}, which no drawing holds; the model is damaged, or must be "
+                "exported again with a number"
+            )
     return {name: jsonable(value) for name, value in attributes.items()}

@@ -112,6 +112,8 @@ def unsqueezed(shape: Sizes, axes: Sizes) -> Sizes:
     """Give a shape with axes of 1 put in."""
     count = len(shape) + len(axes)
     places = {axis % count for axis in axes}
+    if len(places) != len(axes):
+        raise NoSymbol(f"the axes {axes[:8]} put one axis in twice")
     rest = iter(shape)
     return tuple(1 if i in places else next(rest) for i in range(count))
 

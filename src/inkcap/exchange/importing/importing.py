@@ -73,9 +73,10 @@ class Imported:
             raise ImportRefused(f"{path}: a drawing is called NAME{SUFFIX}")
         beside = path.with_name(path.name.removesuffix(SUFFIX) + limits.WEIGHTS)
         try:
-            write_atomic(path, self.drawing.to_text())
+            # The drawing comes last: one that is there has its weights, whatever happens in between.
             if self.weights:
                 write_atomic(beside, save(self.weights))
+            write_atomic(path, self.drawing.to_text())
         except OSError as error:
             raise ImportRefused(f"{path}: cannot be written: {error.strerror}") from None
         return (path, beside) if self.weights else (path,)

@@ -59,6 +59,12 @@ def _check(graph: Graph, report: Report, drawn: Drawn, opaque: bool) -> None:
             f"{graph.name}: the model falls into parts that share nothing ({', '.join(apart.where)}), and a network is "
             "connected; import each part by itself"
         )
+    if whole := next((entry for entry in wrong if entry.rule == "not-floating"), None):
+        kinds = sorted({kind for _, kind in graph.inputs.values()} - {"float32"})
+        raise ImportRefused(
+            f"{graph.name}: {whole.message}; the model takes {', '.join(kinds)} at its input, and this operator is "
+            "known here for floating numbers alone. Export it with an input of float32"
+        )
     if wrong:
         where = ", ".join(wrong[0].where)
         raise ImportRefused(

@@ -19,7 +19,6 @@ DEFAULT_DOMAINS = ("", "ai.onnx")
 SCOPES, CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
 OLDEST, NEWEST = 7, 26
 """Versions of ONNX's operators whose forms are known."""
-TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 
 
 def read_onnx(content: bytes, name: str) -> Graph:
@@ -303,9 +302,8 @@ def _held(tensor: Any, dtype: str) -> int:
         size = np.dtype(dtype).itemsize
         length = len(tensor.raw_data)
         return length // size if length % size == 0 else -1
-    if dtype in ("complex64", "complex128"):
-        return -1
-    return max(len(getattr(tensor, name)) for name in TYPED)
+    # Each type has a field of its own; numbers in another are not read.
+    return len(getattr(tensor, onnx.helper.tensor_dtype_to_field(tensor.data_type)))
 
 
 def _dtype(kind: int, place: str) -> str:

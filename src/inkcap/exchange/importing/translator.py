@@ -190,6 +190,7 @@ class Translator:
         if not value.laid or not value.of.drawn:
             return []
         if value.of.dtype not in FLOATING:
+            self.seal(value.of)
             turned = Growing(f"{value.name}-numbers", value.of.drawn, [Line("transfer", value.of, {"cast": "float32"})])
             self.seal(turned)
             value = Value(value.shape, turned, value.order, value.name)

@@ -118,6 +118,8 @@ def deconvolve(t: Translator, node: Node) -> None:
     kernel = along_line((1, *weight.shape[2:]))[1:] if len(value.sizes) == 2 else weight.shape[2:]
     stride, dilation = _axes(value, node.at("strides"), 1), _axes(value, node.at("dilations"), 1)
     extra = _axes(value, node.at("output_padding"), 0)
+    if any(o >= max(s, d) for o, s, d in zip(extra, stride, dilation, strict=True)):
+        raise NoSymbol(f"its output_padding {extra} is not less than its stride {stride}: nothing reaches beyond")
     if node.at("output_shape") or node.at("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise NoSymbol("its padding is told by the size that it gives")
     before, after = _pads(value, node, kernel, stride, dilation)

@@ -13,16 +13,17 @@ from inkcap.drawing import inside
 from inkcap.drawing.picture_files import picture_file
 from inkcap.network import Report
 from inkcap.network.picture import picture_of
+from inkcap.studio.description import PNG, SVG, giving
 from inkcap.studio.hub import HubOf
 from inkcap.studio.layouts import layout_of
 from inkcap.studio.models import Proposal, Source
+from inkcap.studio.record_shapes import DrawingFile
 from inkcap.studio.reports import items_of, outline_of
 from inkcap.studio.shapes import Layout
 from inkcap.studio.shapes import Report as ReportShape
 from inkcap.symbols import CONNECTIONS, MAIN_PORT
 
 router = APIRouter(prefix="/api/drawings/{id}")
-SVG, PNG = "image/svg+xml", "image/png"
 
 
 def _picture(report: Report, dark: bool, down: bool, opened: bool) -> str:
@@ -30,7 +31,7 @@ def _picture(report: Report, dark: bool, down: bool, opened: bool) -> str:
     return picture_of(report, "dark" if dark else "light", opened=opened, direction=direction)
 
 
-@router.get("/picture.svg", response_class=Response)
+@router.get("/picture.svg", response_class=Response, responses=giving(SVG))
 async def show_picture(
     hub: HubOf,
     id: str,
@@ -50,7 +51,7 @@ async def show_picture(
     return Response(await asyncio.to_thread(picture_file, svg, ".svg", drawing), media_type=SVG)
 
 
-@router.get("/picture.png", response_class=Response)
+@router.get("/picture.png", response_class=Response, responses=giving(PNG))
 async def show_png(hub: HubOf, id: str, dark: bool = False, down: bool = False, open: bool = False) -> Response:
     """Draw a drawing as PNG, twice as fine as it is large, with the drawing inside."""
     report = await (await hub.live(id)).report()
@@ -59,7 +60,7 @@ async def show_png(hub: HubOf, id: str, dark: bool = False, down: bool = False, 
     return Response(png, media_type=PNG)
 
 
-@router.get("/file", response_class=Response)
+@router.get("/file", response_class=Response, responses={200: {"model": DrawingFile}})
 async def show_file(hub: HubOf, id: str) -> Response:
     """Give the drawing file as it is now, to be kept elsewhere."""
     drawing, _ = await (await hub.live(id)).copy()

@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse
 from inkcap.exchange.forms import FORMS
 from inkcap.network.picture import Style, draw_figure, read_width
 from inkcap.studio.awaiting import while_awaited
+from inkcap.studio.description import BYTES, SVG, giving
 from inkcap.studio.export_models import ExportedFile, ExportForm, ExportMade, ExportRequest, FigureLooks
 from inkcap.studio.hub import HubOf, NotThere
 from inkcap.studio.routes.runs import found_run
@@ -43,7 +44,7 @@ async def export(hub: HubOf, request: Request, id: str, asked: ExportRequest) ->
     return ExportMade(token=made.token, files=files, told=made.told, notes=list(made.notes))
 
 
-@router.get("/drawings/{id}/figure.svg", response_class=Response)
+@router.get("/drawings/{id}/figure.svg", response_class=Response, responses=giving(SVG))
 async def preview(hub: HubOf, id: str, looks: Annotated[FigureLooks, Query()]) -> Response:
     """Draw a figure as it would be exported, to be looked at."""
     report = await (await hub.live(id)).report()
@@ -52,14 +53,14 @@ async def preview(hub: HubOf, id: str, looks: Annotated[FigureLooks, Query()]) -
     chosen = looks.model_dump(exclude={"width"})
     style = Style(millimetres=read_width(looks.width) if looks.width else None, **chosen)
     figure = await asyncio.to_thread(draw_figure, report, "svg", style)
-    return Response(figure.content, media_type="image/svg+xml")
+    return Response(figure.content, media_type=SVG)
 
 
-@router.get("/exports/{token}/{name}", response_class=FileResponse)
+@router.get("/exports/{token}/{name}", response_class=FileResponse, responses=giving(BYTES))
 def fetch(hub: HubOf, token: str, name: str) -> FileResponse:
     """Give a file of an export, to be kept."""
     try:
         path = hub.exports.find(token, name)
     except OSError:
         raise NotThere("This export is not there any more: make it again.") from None
-    return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+    return FileResponse(path, media_type=BYTES, filename=path.name)

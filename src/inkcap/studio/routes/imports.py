@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 
 from inkcap.drawing import Edit, Meta, Put, from_text
 from inkcap.studio.awaiting import GivenUp, while_awaited
+from inkcap.studio.description import BYTES_BODY
 from inkcap.studio.export_models import DrawingWeights, ImportMade
 from inkcap.studio.hub import Hub, HubOf
 from inkcap.studio.imports import MODEL, Brought, read_model
@@ -21,7 +22,7 @@ from inkcap.studio.workspace import weights_of
 router = APIRouter(prefix="/api")
 
 
-@router.post("/imports")
+@router.post("/imports", openapi_extra=BYTES_BODY)
 async def import_model(
     hub: HubOf, request: Request, name: Annotated[str, Query(min_length=1, max_length=200)]
 ) -> ImportMade:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -27,8 +28,10 @@ from inkcap.recipes import (
 from inkcap.recipes.fields import Field
 from inkcap.recipes.kinds import Kind as RecipeKind
 from inkcap.recipes.layout import METRICS
+from inkcap.recipes.record import MOST_WORKERS
 from inkcap.studio import trainings
 from inkcap.studio.carrying import recipe_to_go_on, renamings
+from inkcap.studio.description import BYTES_BODY
 from inkcap.studio.hub import Hub, HubOf, NotThere
 from inkcap.studio.models import (
     Comparison,
@@ -62,7 +65,7 @@ from inkcap.studio.run_models import (
 from inkcap.studio.run_notes import write_notes
 from inkcap.studio.run_trash import bring_back, put_away
 from inkcap.studio.uploads import check_inside, own_data, receive
-from inkcap.training.needs import estimate_before
+from inkcap.training.planning import worker_needs
 
 router = APIRouter(prefix="/api")
 Points = Annotated[int, Query(ge=10, le=10_000)]
@@ -87,7 +90,7 @@ async def list_data(hub: HubOf) -> list[DataSet]:
 @router.post("/data/preview")
 async def preview_data(hub: HubOf, asked: PreviewRequest) -> DataPreview:
     """Look into data: how many samples, of which shape, which classes, the first of them, and what is wrong."""
-    check_inside(asked.name)
+    check_inside(asked.name, hub.workspace)
     fed: dict[str, Any] = {}
     if asked.drawing is not None:
         report = await (await hub.live(asked.drawing)).report()
@@ -101,7 +104,7 @@ async def preview_data(hub: HubOf, asked: PreviewRequest) -> DataPreview:
     return DataPreview.model_validate(answer)
 
 
-@router.post("/data/upload")
+@router.post("/data/upload", openapi_extra=BYTES_BODY)
 async def upload_data(
     hub: HubOf,
     request: Request,
@@ -149,6 +152,7 @@ def _field(field: Field, usual: object = None) -> RecipeField:
         below=field.below,
         choices=list(field.choices),
         optional=field.optional,
+        missing=trainings.missing_for(field.name),
     )
 
 
@@ -164,13 +168,22 @@ async def train(hub: HubOf, id: str, asked: TrainRequest) -> Started:
 
 @router.get("/drawings/{id}/memory")
 async def show_memory(
-    hub: HubOf, id: str, batch: Annotated[int, Query(ge=1, le=1_000_000)] = 64, optimiser: str = "adam"
+    hub: HubOf,
+    id: str,
+    batch: Annotated[int, Query(ge=1, le=1_000_000)] = 64,
+    optimiser: str = "adam",
+    workers: Annotated[int, Query(ge=1, le=MOST_WORKERS)] = 1,
+    sharded: bool = False,
+    recompute: Annotated[list[str] | None, Query()] = None,
 ) -> MemoryNeeds:
-    """Estimate how much memory a training of a drawing needs, before it is started."""
-    recipe = Recipe(DataSpec("any"), batch=batch, optimiser=OptimiserSpec(optimiser))
-    needs = await asyncio.to_thread(estimate_before, await (await hub.live(id)).report(), recipe)
-    parts = {name: getattr(needs, name) for name in ("total", "weights", "optimiser", "activations", "available")}
-    return MemoryNeeds(**parts, sizes=needs.sizes(), warning=needs.warning())
+    """Estimate how much memory a training of a drawing needs, before it is started: of all its workers together."""
+    spec, places = OptimiserSpec(optimiser), tuple(recompute or ())
+    recipe = Recipe(DataSpec("any"), optimiser=spec, batch=batch, workers=workers, sharded=sharded, recompute=places)
+    one = await asyncio.to_thread(worker_needs, await (await hub.live(id)).report(), recipe)
+    parts = {name: workers * getattr(one, name) for name in ("weights", "optimiser", "activations")}
+    needs = replace(one, **parts, batch=batch)
+    told = {name: getattr(needs, name) for name in ("total", *parts, "available")}
+    return MemoryNeeds(**told, sizes=needs.sizes(), warning=needs.warning())
 
 
 @router.get("/runs", response_model=list[RunRow])

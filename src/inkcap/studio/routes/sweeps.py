@@ -31,7 +31,7 @@ router = APIRouter(prefix="/api")
 async def list_places(hub: HubOf, id: str, asked: PlacesRequest) -> list[PlaceRow]:
     """List everything of a drawing and a recipe that can be varied."""
     drawing, _ = await (await hub.live(id)).copy()
-    found = {**recipe_places(sweepings.recipe_of(asked)), **drawing_places(drawing)}
+    found = {**recipe_places(sweepings.recipe_of(asked, hub.workspace)), **drawing_places(drawing)}
     return [
         PlaceRow(
             path=place.path, kind=place.kind, help=place.help, now=place.now, choices=list(place.choices),

@@ -6,12 +6,13 @@ import asyncio
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from inkcap.drawing import Drawing, Edit, Meta, Put, from_text
 from inkcap.drawing.picture import Panel, compose, layout_of
 from inkcap.drawing.picture_scene import scene_of_graph
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.description import LONGEST_PART
 from inkcap.studio.growing import graph_of, offers_of
 from inkcap.studio.hub import HubOf
 from inkcap.studio.ledger import Refused
@@ -117,7 +118,7 @@ async def expand(hub: HubOf, id: str, capsule: str = "") -> Opened:
 
 
 @router.get("/drawings/{id}/mathematics/{item}")
-async def show_mathematics(hub: HubOf, id: str, item: str) -> Mathematics:
+async def show_mathematics(hub: HubOf, id: str, item: Annotated[str, Path(max_length=LONGEST_PART)]) -> Mathematics:
     """Give the formulae of a capsule or a connection, for KaTeX."""
     report = await (await hub.live(id)).report()
     return formulae_of(report, item)

@@ -16,6 +16,7 @@ from inkcap.drawing import Drawing, DrawingError, Edit, Meta, Put, from_text
 from inkcap.drawing.picture_carried import carried_text
 from inkcap.structures.atomic import sync_folder, write_atomic
 from inkcap.studio.catalogue import catalogue
+from inkcap.studio.description import SVG, giving
 from inkcap.studio.hub import Hub, HubOf, NotThere
 from inkcap.studio.known import draw_known, known_picture
 from inkcap.studio.models import (
@@ -32,8 +33,6 @@ from inkcap.studio.shapes import Catalogue
 from inkcap.studio.workspace import MOST_DRAWINGS, beside, free_path, safe_stem, text
 
 RECENT = 12
-SVG = "image/svg+xml"
-
 
 router = APIRouter(prefix="/api")
 
@@ -61,7 +60,7 @@ def show_zoo(hub: HubOf, search: str = "") -> list[ZooEntry]:
     return hub.zoo.entries(search)
 
 
-@router.get("/zoo/{name}/picture.svg", response_class=Response)
+@router.get("/zoo/{name}/picture.svg", response_class=Response, responses=giving(SVG))
 def show_zoo_picture(name: str, dark: bool = False) -> Response:
     """Draw a known network."""
     return Response(known_picture(name, dark), media_type=SVG)
@@ -112,11 +111,9 @@ def undelete(hub: HubOf, asked: Undelete) -> DrawingId:
         raise NotThere("This deletion is not known: it may have been taken back already.")
     id, path = found
     target = hub.workspace / path
-    if target.exists() or beside(target).exists():
-        path = free_path(target.parent, Path(path).name.removesuffix(".inkcap.json"))
-        target = target.parent / path
-    kept = hub.store.folder / "deleted" / id
     target.parent.mkdir(parents=True, exist_ok=True)
+    target = target.parent / free_path(target.parent, Path(path).name.removesuffix(".inkcap.json"))
+    kept = hub.store.folder / "deleted" / id
     if kept.is_file():
         os.replace(kept, target)
     if beside(kept).is_file():
