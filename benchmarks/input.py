@@ -1,7 +1,7 @@
 """How much of a training's time goes by waiting for data, for every bundled set with a usual network.
 
 Run it as ``python benchmarks/input.py``. Each set is trained as it is, and varied at random where that suits it, by
-the very loop that `inkcap train` runs; ``--workers 0`` is the usual choice. `making` is the processor time of an
+the very loop that `inkcap train` runs; ``--loaders 0`` is the usual choice. `making` is the processor time of an
 epoch's order and batches, made in the thread that trains, as a share of the epoch's steps with them: what would be
 waited if nothing were made beside the steps, whatever else runs on the machine. `waiting` is the share by the clock.
 """
@@ -65,7 +65,7 @@ def network(name: str) -> Drawing:
 def making(session: Session, least: float = 0.5) -> float:
     """Give the processor time of making batches as a share of all that the steps with them take."""
     course, take_step, clock = session.course, session.take_step, time.process_time
-    course.training = replace(course.training, workers=0)
+    course.training = replace(course.training, loaders=0)
     begun, made, steps = clock(), 0.0, 0.0
     while not steps or clock() < begun + least:
         session.samples()
@@ -79,10 +79,10 @@ def making(session: Session, least: float = 0.5) -> float:
     return made / (made + steps)
 
 
-def measure(data: str, augment: str, name: str, epochs: int, workers: int, folder: Path) -> tuple[float, float, int]:
-    """Train, and give the share of the time that was waited, the share of making, and the workers."""
+def measure(data: str, augment: str, name: str, epochs: int, loaders: int, folder: Path) -> tuple[float, float, int]:
+    """Train, and give the share of the time that was waited, the share of making, and the loaders."""
     options = {"size": "64x64", "n": 320} if data == "shapes" else {}
-    recipe = Recipe(DataSpec(data, options, augment=augment), epochs=epochs, workers=workers)
+    recipe = Recipe(DataSpec(data, options, augment=augment), epochs=epochs, loaders=loaders)
     if data == "shapes":
         recipe = replace(recipe, batch=16)
     plan = plan_job(network(name), recipe, folder)
@@ -91,20 +91,20 @@ def measure(data: str, augment: str, name: str, epochs: int, workers: int, folde
         go_on(session)
         longer = plan_job(network(name), replace(recipe, epochs=LONG), folder)
         made = making(Session(make_course(make_job(longer, threads, None, StopRequest()))))
-        return session.pace.share, made, session.course.training.workers
+        return session.pace.share, made, session.course.training.loaders
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=0, help="epochs of each training; 0 = many for small sets")
-    parser.add_argument("--workers", type=int, default=0, help="threads that prepare batches; 0 = choose")
+    parser.add_argument("--loaders", type=int, default=0, help="threads that prepare batches; 0 = choose")
     arguments = parser.parse_args()
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads\n")
-    print(f"{'data':<15} {'network':<15} {'varied':<44} {'workers':>7} {'making':>8} {'waiting':>8}")
+    print(f"{'data':<15} {'network':<15} {'varied':<44} {'loaders':>7} {'making':>8} {'waiting':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for data, augment, name in CASES:
             epochs = arguments.epochs or (50 if name.startswith("mlp") else 4)
-            waited, made, used = measure(data, augment, name, epochs, arguments.workers, Path(folder))
+            waited, made, used = measure(data, augment, name, epochs, arguments.loaders, Path(folder))
             print(f"{data:<15} {name:<15} {augment or '–':<44} {used:>7} {made:>8.1%} {waited:>8.1%}", flush=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from hypothesis import settings
+from ordering import arranged
 
 from inkcap.cli import main
 
@@ -18,6 +20,13 @@ settings.load_profile("shared")
 
 # A shell that starts tests in the background lets them ignore Ctrl-C, and so every process that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let what takes long begin first; last of all, when it is known which tests are run."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [items[i] for i in arranged([item.nodeid for item in items], workers)]
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,7 @@ QUICK = [
     "--help",
     "zoo",
     "zoo lenet_caffe",
+    "plan lenet.inkcap.json --workers 8 --batch-each 8",
 ]
 
 

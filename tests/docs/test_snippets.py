@@ -30,7 +30,7 @@ from inkcap.recipes import recipe_from_text
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BIN = Path(sys.executable).parent
-COLD = {"docs/guides/groups.md"}
+COLD = {"docs/guides/groups.md", "docs/guides/cluster.md"}
 """Pages whose commands start as they do for a person; on the others PyTorch is imported already."""
 LANGUAGES = {"python", "console", "json", "text"}
 SYMBOL_GUIDE = "docs/guides/add-a-symbol.md"
@@ -53,6 +53,35 @@ NOT_RUN = {
     "docs/guides/transformers.md": [
         "$ inkcap train gpt_small.inkcap.json --data sentences --batch 32 --rate 0.003 --epochs 8"
     ],
+    "docs/guides/cluster.md": [
+        "$ pip install 'inkcap[cluster]'",
+        "$ python3 -m venv inkcap && source inkcap/bin/activate && pip install 'inkcap[cluster]'",
+        "$ mkdir -p /shared/workspace",
+        "$ ray get-auth-token --generate > /dev/null && chmod 600 ~/.ray/auth_token",
+        "$ ssh 10.0.0.2 mkdir -p .ray && scp -p ~/.ray/auth_token 10.0.0.2:.ray/auth_token",
+        "$ RAY_AUTH_MODE=token ray start --head --node-ip-address 10.0.0.1 --port 6379 --include-dashboard false "
+        "--disable-usage-stats",
+        "$ RAY_AUTH_MODE=token ray start --address 10.0.0.1:6379 --node-ip-address 10.0.0.2",
+        "$ inkcap train moons.inkcap.json --data moons --workers 2 --cluster 10.0.0.1:6379 --expose "
+        "--workspace /shared/workspace",
+        "$ inkcap evaluate moons-moons-0001 --workspace /shared/workspace",
+        "$ ray stop",
+        *(
+            "$ torchrun --nnodes 2 --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint 10.0.0.1:29400 "
+            f"--rdzv-conf is_host={first} --rdzv-id moons-1 --local-addr {address} --max-restarts 3 -m inkcap train "
+            "moons.inkcap.json --data moons --workspace /shared/workspace"
+            for first, address in ((1, "10.0.0.1"), (0, "10.0.0.2"))
+        ),
+    ],
+    "docs/fortress.md": [
+        "$ make soak",
+        "$ INKCAP_TALLY=quick.jsonl pytest tests/fortress && python tools/scoreboard.py quick.jsonl",
+        "$ make offline",
+        "$ make lock",
+        "$ make audit",
+        "$ make sbom",
+    ],
+    "docs/scaling.md": ["$ python benchmarks/scaling.py"],
     SYMBOL_GUIDE: ["$ make docs", "$ make test"],
     NETWORK_GUIDE: ["$ make docs", "$ make test"],
 }

@@ -1,11 +1,8 @@
-"""Writes one checkpoint as a program of its own, so that its system calls can be made to fail: FOLDER STEP."""
+"""Small checkpoints whose content is known."""
 
-import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-from inkcap.recipes.checkpoints import Pieces, write_checkpoint
+from inkcap.recipes.checkpoints import Pieces
 
 
 def files_of(step: int) -> dict[str, Pieces]:
@@ -21,19 +18,3 @@ def files_of(step: int) -> dict[str, Pieces]:
 def content_of(step: int) -> dict[str, bytes]:
     """Give the same files as they should lie on disk."""
     return {name: b"".join(bytes(piece) for piece in pieces()) for name, pieces in files_of(step).items()}
-
-
-def main() -> None:
-    """Write, and say nothing: any word would be one more call."""
-    folder, step = Path(sys.argv[1]), int(sys.argv[2])
-    # A call that nothing else makes here: what comes after it belongs to the checkpoint.
-    os.getppid()
-    try:
-        write_checkpoint(folder, step, files_of(step))
-    except OSError as problem:
-        os._exit(problem.errno)
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

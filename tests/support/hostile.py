@@ -141,6 +141,8 @@ def _labelled(drawing: Drawing) -> str:
 
 SHAPES = {make.__name__: _labelled(make()) for make in (rows, nested, branches, tied, routing)}
 PLACE = re.compile(r"([QTA])(\d+)[QTA]")
+NAMES_IN = {shape: len({found[0] for found in PLACE.finditer(text)}) for shape, text in SHAPES.items()}
+"""How many names a drawing of each shape has."""
 
 
 @dataclass(frozen=True)

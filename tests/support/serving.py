@@ -16,14 +16,19 @@ from websockets.sync.client import ClientConnection, connect
 import inkcap.studio
 
 SOURCE = Path(inkcap.studio.__file__).parents[2]
+STARTED = r"Inkcap studio: (http://127\.0\.0\.1:(\d+)/)\?code=([\w-]+)\n"
+"""What a studio says once it listens."""
+SUPPORT = Path(__file__).parent
 
 
 class Server:
     """A studio that serves a folder on a port of its own, until it is stopped or killed."""
 
-    def __init__(self, workspace: Path, port: int = 0) -> None:
+    def __init__(self, workspace: Path, port: int = 0, before: str = "") -> None:
+        """Start it; ``before`` is Python that its process runs first."""
         code = (
-            f"from pathlib import Path; from inkcap.studio import serve; serve(Path({str(workspace)!r}), port={port})"
+            f"{before}\nfrom pathlib import Path; from inkcap.studio import serve; "
+            f"serve(Path({str(workspace)!r}), port={port})"
         )
         state = workspace.parent / "state"
         self.workspace = workspace
@@ -32,7 +37,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(SOURCE), "XDG_STATE_HOME": str(state)},
+            env={**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{SUPPORT}", "XDG_STATE_HOME": str(state)},
         )
         assert self.process.stdout is not None
         self.lines: list[str] = []
@@ -42,9 +47,13 @@ class Server:
                 _, errors = self.process.communicate()
                 raise AssertionError(f"the studio did not start: {errors}")
             self.lines.append(line)
-            if found := re.fullmatch(r"Inkcap studio: (http://127\.0\.0\.1:(\d+)/)\?code=([\w-]+)\n", line):
-                self.address, self.port, self.code = found[1], int(found[2]), found[3]
+            if found := re.fullmatch(STARTED, line):
                 break
+        self.read_address(found, state)
+
+    def read_address(self, found: re.Match[str], state: Path) -> None:
+        """Take from its first words where it is, and from its state folder what lets in."""
+        self.address, self.port, self.code = found[1], int(found[2]), found[3]
         (token,) = (file.read_text().strip() for file in (state / "inkcap" / "studio").glob("*.token"))
         self.token = token
 

@@ -1,6 +1,9 @@
 """A small drawing that is trained for a while through a studio, and what waits for it."""
 
 import time
+from contextlib import suppress
+
+import httpx
 
 from inkcap.drawing import Drawing, to_text
 from inkcap.recipes import recipe_from_json
@@ -34,6 +37,21 @@ def await_run(client, run, *states, epoch=0, patience=PATIENCE):
         assert row["state"] not in ("failed", "damaged"), row
         assert time.monotonic() < until, row
         time.sleep(0.05)
+
+
+def begin_training(client, drawing, recipe, patience=900):
+    """Start a training and wait until it learns, on a machine that lets it wait for minutes too; give its row."""
+    before = {row["id"] for row in client.get("/api/runs").json()}
+    with suppress(httpx.ReadTimeout):
+        status, told = post(client, f"/api/drawings/{drawing}/train", data=DATA, recipe=recipe)
+        assert status == 200 or "it goes on" in told, told
+    until = time.monotonic() + patience
+    while True:
+        new = [row for row in client.get("/api/runs").json() if row["id"] not in before]
+        if new and new[0]["epoch"] >= 1:
+            return new[0]
+        assert time.monotonic() < until, new
+        time.sleep(0.1)
 
 
 def post(client, path, **body):

@@ -15,7 +15,7 @@ from inkcap.drawing import Drawing
 from inkcap.engine import build, initialise
 from inkcap.engine.rewrites import TRACEABLE
 from inkcap.network import check
-from inkcap.recipes import OPTIMISERS, DataSpec, LossSpec, OptimiserSpec, Recipe, recipe_from_json
+from inkcap.recipes import OPTIMISERS, DataSpec, LossSpec, OptimiserSpec, Recipe, recipe_from_json, recipe_to_json
 from inkcap.structures.errors import RunFailure
 from inkcap.training import Listener, PauseEvent, StopRequest, resume, train
 from inkcap.training.engines import choosing, compiling, remembered
@@ -312,3 +312,7 @@ def test_recipes_of_earlier_versions_are_read() -> None:
     for old, new in (("universal", "explicit"), ("autograd", "eager")):
         given = {"format": "inkcap-recipe", "version": 1, "data": {"name": "moons"}, "algorithm": old}
         assert recipe_from_json(given).engine == new
+    # Loaders were called workers before there were any that share a batch.
+    first = recipe_from_json({"format": "inkcap-recipe", "version": 1, "data": {"name": "moons"}, "workers": 3})
+    assert (first.loaders, first.workers) == (3, 1)
+    assert recipe_from_json({**recipe_to_json(first), "workers": 2}).workers == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from inkcap.recipes.apart import WAITING
+from inkcap.recipes.apart import ASLEEP, WAITING, busy_share, waiting
 from inkcap.training.engines.choice import Choice
 from inkcap.training.environment import choose_device, describe_environment, prepare_environment, steady
 from inkcap.training.errors import TrainingError
@@ -68,12 +68,27 @@ def test_prepare_environment_keeps_what_is_set(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv(name, "")  # so that it is put back
         monkeypatch.delenv(name)
     prepare_environment()
-    assert {name: os.environ[name] for name in WAITING} == WAITING
+    assert {name: os.environ[name] for name in WAITING if name in os.environ} in (WAITING, ASLEEP)
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
-    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     prepare_environment()
     assert os.environ["OMP_WAIT_POLICY"] == "active"
     assert "GOMP_SPINCOUNT" not in os.environ
+
+
+def test_threads_sleep_where_others_want_the_processors() -> None:
+    idle, busy = "cpu 10 5 10 900 3 1 1 0 0 0\ncpu0 1", "cpu 90 5 30 1000 3 1 1 0 0 0\ncpu0 1"
+    assert busy_share(idle, busy) == pytest.approx(0.5)
+    # What stands back for others counts for nothing, and no time at all for none.
+    assert busy_share(idle, "cpu 10 105 10 1000 3 1 1 0 0 0\n") == 0
+    assert busy_share(idle, idle) == 0
+    working = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        assert any(waiting() == ASLEEP for _ in range(100))
+    finally:
+        for process in working:
+            process.kill()
+            process.wait()
 
 
 def test_the_package_can_be_imported_without_torch() -> None:

@@ -62,17 +62,17 @@ def same(found: Iterator[Batch], wanted: Iterator[Batch]) -> int:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_batches_are_those_made_one_by_one_whatever_the_workers(case: str, tmp_path: Path) -> None:
+def test_batches_are_those_made_one_by_one_whatever_the_loaders(case: str, tmp_path: Path) -> None:
     name, data = CASES[case]
     course = make_course(make_job(plan_job(draw(name), Recipe(data, batch=7), tmp_path), 1, None, StopRequest()))
     assert (course.training.finish is None) == (case == "ready")
     order = course.order(1)
-    for batch, least, skip, workers in ((7, 1, 0, 0), (5, 3, 2, 0), (7, 1, 1, 1), (6, 1, 0, 3), (1000, 1, 0, 2)):
-        batches = replace(course.training, batch=batch, least=least, workers=workers)
+    for batch, least, skip, loaders in ((7, 1, 0, 0), (5, 3, 2, 0), (7, 1, 1, 1), (6, 1, 0, 3), (1000, 1, 0, 2)):
+        batches = replace(course.training, batch=batch, least=least, loaders=loaders)
         for epoch in (1, 2):
             found = same(batches.shuffled(order, epoch, skip), one_by_one(batches, order, epoch, skip))
             assert found == max(batches.steps - skip, 0)
-    in_order = replace(course.training, batch=6, workers=2)
+    in_order = replace(course.training, batch=6, loaders=2)
     plainly = replace(in_order, batch=6, least=1)
     for one, other in zip(in_order.in_order(), one_by_one(plainly, torch.arange(in_order.samples), 0), strict=True):
         assert all(torch.equal(a, b) for a, b in zip((*one[0], *one[1]), (*other[0], *other[1]), strict=True))
@@ -137,7 +137,7 @@ def test_a_last_batch_that_is_too_small_is_left_out_and_nothing_is_given_of_noth
     assert list(replace(batches, batch=2).shuffled(torch.arange(10), 1)) == []
 
 
-def waited(seconds: float, workers: int) -> Pace:
+def waited(seconds: float, loaders: int) -> Pace:
     """Take steps of 2 ms on batches that take so long to make."""
 
     def finish(inputs: tuple[Tensor, ...], numbers: Tensor, epoch: int) -> tuple[Tensor, ...]:
@@ -145,7 +145,7 @@ def waited(seconds: float, workers: int) -> Pace:
         return inputs
 
     # So many values that a batch is made by itself.
-    batches = Batches((torch.zeros(24, 1 << 17),), (torch.zeros(24),), 2, HERE, finish, workers=workers)
+    batches = Batches((torch.zeros(24, 1 << 17),), (torch.zeros(24),), 2, HERE, finish, loaders=loaders)
     assert batches.together == 1
     pace = Pace()
     for _ in pace.over(batches.shuffled(torch.arange(24), 1), 1):
@@ -153,7 +153,7 @@ def waited(seconds: float, workers: int) -> Pace:
     return pace
 
 
-def test_slow_data_are_waited_for_and_workers_shorten_the_wait() -> None:
+def test_slow_data_are_waited_for_and_loaders_shorten_the_wait() -> None:
     slow = waited(0.02, 0)
     assert slow.share > 0.6
     assert slow.last == slow.share
@@ -167,9 +167,9 @@ def test_much_waiting_is_told_with_advice_and_little_is_not() -> None:
     assert Pace(waited=0.5, seconds=1.0).advice(0) == "", "half a second is no loss"
     assert Pace(waited=2.0, seconds=1000.0).advice(0) == ""
     assert Pace(waited=20.0, seconds=100.0).advice(2) == (
-        "20% of the time was spent waiting for data; more than 2 workers prepare batches beside the steps."
+        "20% of the time was spent waiting for data; more than 2 loaders prepare batches beside the steps."
     )
-    assert "; workers prepare" in Pace(waited=20.0, seconds=100.0).advice(0)
+    assert "; loaders prepare" in Pace(waited=20.0, seconds=100.0).advice(0)
 
 
 def test_a_usual_training_hardly_waits_and_its_summary_says_so(tmp_path: Path) -> None:
@@ -189,13 +189,13 @@ def test_a_usual_training_hardly_waits_and_its_summary_says_so(tmp_path: Path) -
 
 
 def test_one_worker_is_chosen_where_batches_take_time(tmp_path: Path) -> None:
-    def workers(drawing, data: DataSpec, **recipe) -> int:
+    def loaders(drawing, data: DataSpec, **recipe) -> int:
         plan = plan_job(drawing, Recipe(data, **recipe), tmp_path)
-        return make_course(make_job(plan, 1, None, StopRequest())).training.workers
+        return make_course(make_job(plan, 1, None, StopRequest())).training.loaders
 
     moons = mlp((2, 4, 2), "moons", last="softmax")
-    assert workers(moons, DataSpec("moons", {"n": 40})) == 0
-    assert workers(moons, DataSpec("moons", {"n": 40}, augment="noise=0.1")) == 0
-    assert workers(moons, DataSpec("moons", {"n": 40}, augment="noise=0.1"), workers=3) == 3
+    assert loaders(moons, DataSpec("moons", {"n": 40})) == 0
+    assert loaders(moons, DataSpec("moons", {"n": 40}, augment="noise=0.1")) == 0
+    assert loaders(moons, DataSpec("moons", {"n": 40}, augment="noise=0.1"), loaders=3) == 3
     shapes = DataSpec("shapes", {"n": 40, "size": "64x64"}, augment="flip=horizontal")
-    assert workers(draw("ssd_narrow"), shapes) == 1
+    assert loaders(draw("ssd_narrow"), shapes) == 1

@@ -97,7 +97,7 @@ CASES: dict[str, tuple[Drawing, dict[str, Any]]] = {
     ),
     "early stop": (_drawn(), {"early_stop": 1, "epochs": 9, "optimiser": OptimiserSpec("adam", 0.5)}),
     "augmentation": (_drawn(), {"data": DataSpec("moons", {"n": 60}, augment="noise=0.2")}),
-    "two workers": (_drawn(), {"data": DataSpec("moons", {"n": 60}, augment="noise=0.2"), "workers": 2}),
+    "two loaders": (_drawn(), {"data": DataSpec("moons", {"n": 60}, augment="noise=0.2"), "loaders": 2}),
     "stochastic": (_drawn(hidden="stochastic-binary"), {}),
     "universal": (_drawn(), {"engine": "explicit"}),
     "universal, stochastic": (_drawn(hidden="stochastic-binary"), {"engine": "explicit", "clip": 0.5}),
@@ -152,8 +152,8 @@ def test_every_step_is_one_to_go_on_from(tmp_path: Path, name: str) -> None:
         assert again.digest() == wanted, f"{name}: going on from step {stand.snapshot.step} gives other bits"
 
 
-def test_however_many_workers_the_bits_are_the_same(tmp_path: Path) -> None:
-    alone, together = (_training(name, tmp_path).run().last for name in ("augmentation", "two workers"))
+def test_however_many_loaders_the_bits_are_the_same(tmp_path: Path) -> None:
+    alone, together = (_training(name, tmp_path).run().last for name in ("augmentation", "two loaders"))
     assert alone is not None
     assert together is not None
     assert alone.digest() == together.digest()

@@ -1,4 +1,4 @@
-"""No name changes what is generated: the syntax tree of Python, the element tree of SVG, the statements of TikZ."""
+"""S7. No name changes what goes out: trees of Python, SVG, HTML, statements of TikZ, operators of ONNX and more."""
 
 from __future__ import annotations
 
@@ -9,31 +9,55 @@ import random
 import re
 import shutil
 import subprocess
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from hostile import FRAGMENTS, PLAIN, UNSEEN, hostile_drawings, hostile_text
+from hostile import FRAGMENTS, PLAIN, UNSEEN, hostile_drawings, hostile_text, smuggle
 from judging import PRINTERS, STYLES, TEXT, Judge, figure_of, judge, statements
+from judging_files import FORMS as FILE_FORMS
+from judging_files import SLOW, html_tree, judge_terminal
 from same_trees import Differs, SameTree
 
-from inkcap.drawing import DrawingError
+import inkcap
+from inkcap.drawing import DrawingError, Edit, Meta, Put
 from inkcap.drawing.picture_tikz import latex_text, svg_to_tikz
+from inkcap.exchange.forms import FORMS
 from inkcap.network import check
 
-QUICK, FULL, SHARE = 300, 100_000, 500
+QUICK, FULL, SHARE = 300, 100_000, 1000
+PROMISED = 200_000
+"""Names that are promised for Python, figures, HTML and terminals; the forms that take seconds each have fewer."""
 
 
-def test_no_name_changes_a_tree_or_breaks_tikz() -> None:
-    assert Judge().judge("quick", QUICK) == QUICK
+def test_no_name_changes_a_tree_or_breaks_a_form(tally) -> None:
+    names = Judge().judge("quick", QUICK)
+    tally("S7", drawings=QUICK, **names)
+    assert set(FILE_FORMS) - SLOW <= set(names), "every form was judged at least once"
 
 
 @pytest.mark.soak
-def test_a_hundred_thousand_drawings_change_nothing() -> None:
+def test_two_hundred_thousand_names_change_nothing(tally) -> None:
     processes = multiprocessing.get_context("spawn")
+    names: Counter[str] = Counter()
     with ProcessPoolExecutor(os.cpu_count(), mp_context=processes) as pool:
-        shares = [pool.submit(judge, f"full {number}", SHARE) for number in range(FULL // SHARE)]
-        assert sum(share.result() for share in shares) == FULL
+        for share in [pool.submit(judge, f"full {number}", SHARE) for number in range(FULL // SHARE)]:
+            names += share.result()
+    tally("S7", drawings=FULL, **names)
+    assert min(names[form] for form in ("python", "svg", "tikz", "notebook", "terminal")) >= PROMISED
+
+
+def test_every_form_that_goes_out_has_a_judge() -> None:
+    judged = {"torch", "keras", "svg", "tikz", *FILE_FORMS}
+    assert {form.name for form in FORMS} <= judged
+
+
+def test_no_table_goes_out_as_csv() -> None:
+    # Cells that begin with = + - @ are formulas to spreadsheets: whoever writes the first CSV escapes them, here.
+    source = Path(inkcap.__file__).parent
+    writes = re.compile(r"csv\.writer|DictWriter|\.to_csv\(|write_csv|text/csv")
+    assert not [path.name for path in source.rglob("*.py") if writes.search(path.read_text("utf-8"))]
 
 
 # The judges themselves ---------------------------------------------------------------------------------------
@@ -59,6 +83,26 @@ def test_another_tree_is_noticed(good: str, bad: str) -> None:
     assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
     with pytest.raises(Differs):
         same.check(changed)
+
+
+@pytest.mark.parametrize(
+    "bad", ["<i>x</i>", "<b onclick=x>", "<p style=color:red>", "<!-- x -->", "<script>", "</table><img src=x>"]
+)
+def test_what_a_browser_would_read_is_noticed(bad: str) -> None:
+    html = check(PLAIN.drawing("tied"))._repr_html_()
+    assert html_tree(html)
+    with pytest.raises((AssertionError, SyntaxError)):
+        html_tree(html.replace("T0T", bad, 1))
+
+
+def test_what_a_terminal_would_obey_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = PLAIN.drawing("tied")
+    smuggle(drawing, random.Random("terminal"))  # noqa: S311
+    drawing.apply(Edit("name", (Put(Meta("\x1b[2J\x9b2J", drawing.dtype)),)))
+    judge_terminal(check(drawing))
+    monkeypatch.setattr("inkcap.cli.output.harmless", lambda text: text)
+    with pytest.raises(AssertionError, match=r"x1b|x9b"):
+        judge_terminal(check(drawing))
 
 
 @pytest.mark.parametrize("bad", ["\\input{x}", "a}", "$", "#1", "50%", "a_b", "^^5c"])

@@ -1,0 +1,76 @@
+"""The promises and the scoreboard: each promise has a test that is there, and the page shows what was counted."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import scoreboard
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMISE = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def promises() -> dict[int, str]:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    return {int(number): proof for number, _, proof in PROMISE.findall(text)}
+
+
+def test_there_are_ten_promises_and_each_names_a_test() -> None:
+    found = promises()
+    assert sorted(found) == list(range(1, 11))
+    assert [number for number, proof in found.items() if not NAMED.findall(proof)] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), sorted({named for proof in promises().values() for named in NAMED.findall(proof)})
+)
+def test_every_test_that_a_promise_names_is_there_and_runs_in_every_make_test(file: str, name: str) -> None:
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert name in functions
+    marks = [ast.unparse(decorator) for decorator in functions[name].decorator_list]
+    assert "pytest.mark.soak" not in marks
+
+
+def test_the_page_shows_the_figures_that_are_kept() -> None:
+    data = json.loads(scoreboard.DATA.read_text(encoding="utf-8"))
+    page = scoreboard.PAGE.read_text(encoding="utf-8")
+    assert scoreboard.rendered(page, data) == page, "run python tools/scoreboard.py"
+    rows = [row["campaign"] for row in data["rows"]]
+    assert len(rows) == len(set(rows))
+    assert [row["campaign"] for row in data["rows"] if not row["broken"] or not row["target"]] == []
+    assert {entry["campaign"] for entry in data["figures"]} <= set(rows)
+
+
+def line(campaign: str, test: str, full: bool, **figures: object) -> str:
+    return json.dumps({"campaign": campaign, "full": full, "test": test, **figures})
+
+
+def test_figures_of_one_test_are_put_together_and_newer_ones_replace_older() -> None:
+    tally = "\n".join(
+        [
+            line("S4", "tests/a.py::t[1]", True, cases=10, longest_ms=5.0),
+            line("S4", "tests/a.py::t[1]", True, cases=20, longest_ms=7.0),  # it ran again
+            line("S4", "tests/a.py::t[2]", True, cases=100_000, longest_ms=6.0),
+            line("X9", "tests/b.py::u", False, what="routes", cases=3),
+        ]
+    )
+    data = {"rows": [{"campaign": "S4", "broken": "b", "target": "t", "others": "o"}], "figures": []}
+    data = scoreboard.updated(data, scoreboard.together(scoreboard.read_tally(tally), "2026-01-01"))
+    table = scoreboard.table(data)
+    assert "| S4 | b | t | cases 100\u202f020, longest ms 7 | o | `make soak TESTS=tests/a.py` | 2026-01-01 |" in table
+    assert "quick: routes: cases 3; the full count was not run" in table
+    newer = scoreboard.together(scoreboard.read_tally(line("S4", "tests/a.py::t[1]", True, cases=1)), "2026-01-02")
+    assert "cases 1 | o | `make soak TESTS=tests/a.py` | 2026-01-02 |" in scoreboard.table(
+        scoreboard.updated(data, newer)
+    )
+
+
+def test_a_campaign_that_was_not_run_says_so() -> None:
+    assert "| not run |" in scoreboard.row_of({"campaign": "Q1", "broken": "", "target": "", "others": ""}, [])

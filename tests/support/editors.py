@@ -1,0 +1,85 @@
+"""People who draw while their studio is killed again and again."""
+
+import threading
+import time
+
+from serving import Tab
+from websockets.exceptions import WebSocketException
+
+GONE = (OSError, TimeoutError, EOFError, WebSocketException)
+"""What a tab meets when its server is killed."""
+PAUSE = 0.05
+"""Seconds between two edits of a person: twenty in a second."""
+
+
+class Now:
+    """The studio that lives now."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def kill(self):
+        self.server.kill()
+
+
+class Editor(threading.Thread):
+    """Someone who draws one capsule after another, comes back when the server is gone, and sends again what nobody
+    answered; what was acknowledged must be there each time."""
+
+    def __init__(self, name, drawing, now):
+        super().__init__(name=name, daemon=True)
+        self.drawing, self.now = drawing, now
+        self.acknowledged, self.number, self.lives = [], 0, 0
+        self.problems = []
+        self.over = threading.Event()
+
+    def run(self):
+        while not self.over.is_set():
+            try:
+                self.live()
+            except GONE:
+                time.sleep(0.02)
+            except AssertionError as problem:
+                self.problems.append(str(problem))
+                return
+
+    def live(self):
+        with Tab(self.now.server, self.drawing, f"client-{self.name}") as tab:
+            self.lives += 1
+            there = {capsule["id"] for capsule in tab.state["document"]["capsules"]}
+            lost = [id for id in self.acknowledged if id not in there]
+            assert not lost, f"{self.name} lost {lost} in life {self.lives}"
+            assert tab.state["acknowledged"] in (self.number, self.number - 1)
+            while not self.over.is_set():
+                if len(self.acknowledged) == self.number:
+                    self.number += 1
+                id = f"{self.name}{self.number}"
+                record = {"id": id, "symbol": "identical", "rank": 1, "attributes": {}}
+                edit = {"label": "add", "patches": [{"put": "capsule", "id": id, "record": record}]}
+                tab.say({"type": "edit", "number": self.number, "edit": edit})
+                # The others' edits are told too, under numbers of their own.
+                while True:
+                    answer = tab.hear("applied", "rejected", number=self.number, timeout=30)
+                    assert answer["type"] == "applied", answer
+                    if answer["client"] == tab.client:
+                        break
+                self.acknowledged.append(id)
+                time.sleep(PAUSE)
+
+    def stop(self):
+        self.over.set()
+        self.join(60)
+        assert not self.is_alive()
+        assert not self.problems, self.problems
+
+    def judge(self, log):
+        """Hold what a drawing's log has of this editor against what was acknowledged: each once, in order."""
+        own = [label for client, label in log if client == f"client-{self.name}"]
+        assert own[: len(self.acknowledged)] == self.acknowledged, f"{self.name}: {own[-5:]} {self.acknowledged[-5:]}"
+        # The very last may have been applied without its answer.
+        assert len(own) <= len(self.acknowledged) + 1
+
+
+def logged(store, drawing):
+    """Give every edit of a drawing's log by its client and the capsules that it puts."""
+    return [(entry.client, patch.record.id) for entry in store.entries(drawing) for patch in entry.edit.patches]
