@@ -166,5 +166,21 @@ def test_what_cannot_be_is_told_by_all(name: str, words: str, together: dict[str
     assert all(words in problem for problem in together[name]["problems"]), together[name]["problems"]
 
 
+@pytest.mark.soak
+def test_members_that_finish_end_well_on_a_busy_machine(tmp_path: Path) -> None:
+    # A thread of gloo that outlived the interpreter aborted every other launch, whatever had come of the run.
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    cases = {name: CURVES[name] for name in ("copies", "jointly normalised and sharded")}
+    try:
+        for launch in range(20):
+            folder = tmp_path / str(launch)
+            folder.mkdir()
+            assert start(folder, cases, 2)["copies"]["state"] == "finished"
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
 def test_another_engine_is_said_to_be_left_out(together: dict[str, Any]) -> None:
     assert any("steps are eager, not compiled" in note for note in together["compiled"]["notes"])

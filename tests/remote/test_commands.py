@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from inkcap.recipes import RunFolder
 from inkcap.recipes.checkpoints import newest_checkpoint
-from inkcap.remote import Store, publisher
+from inkcap.remote import RemoteError, Store, publisher
 from inkcap.remote.turns import last_turn
 from inkcap.remote.versions import list_versions, read_version
 from inkcap.zoo import mlp

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.nn import functional as together
 from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm  # pyright: ignore[reportPrivateUsage]
 
 from inkcap.training.group.parts import Parts
@@ -51,8 +51,22 @@ class _Joint(BatchNorm):
         self.running_var.lerp_(unbiased.to(self.running_var.dtype), share)
 
 
+class _Summed(torch.autograd.Function):
+    """The sum over all members; its gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        made = value.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(made)
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        return _Summed.forward(ctx, gradients[0])
+
+
 def _summed(value: Tensor) -> Tensor:
-    return cast("Any", together).all_reduce(value)
+    return cast("Any", _Summed).apply(value)
 
 
 def join_norms(module: nn.Module, parts: Parts) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import re
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 from typing import Any, TypeVar
 
 import torch
@@ -27,6 +31,8 @@ PATIENCE = timedelta(days=1)
 """A member that waits for room on a full disk lets the others wait; one that is gone closes its connections at once."""
 MEETING = timedelta(minutes=5)
 """How long members wait for the others to come."""
+_LETTING_GO = 0.2
+"""Seconds that threads of gloo are given at the end; they need microseconds, if they are given any."""
 _SOURCE = re.compile(r"^\[[^]]*\]")
 """The line of torch's own source that its messages begin with."""
 _LAUNCHER, RESTARTS = "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"
@@ -62,14 +68,15 @@ class Group:
         self.job = job
         """What tells the group apart from others that train in the same workspace; the same after a restart."""
         self._control = control
+        """The process group of what members agree on; None is the one that all belong to."""
 
     @classmethod
     def joined(cls, owner: Owner | None = None, job: str = "", threads: int = 0) -> Group | None:
         """Give the group of this process: that which is there, or that of torchrun's variables; None without one."""
         if not dist.is_available():
             return None
-        launch = ""
-        if not dist.is_initialized():
+        launch, joining = "", not dist.is_initialized()
+        if joining:
             if not _launched(os.environ):
                 return None
             launch = _join(os.environ)
@@ -77,16 +84,32 @@ class Group:
         if world == 1:
             return None
         # What members agree on are small things on the processor, beside whatever the gradients take.
-        control = dist.group.WORLD if dist.get_backend() == "gloo" else dist.new_group(backend="gloo", timeout=PATIENCE)
+        control = None if dist.get_backend() == "gloo" else dist.new_group(backend="gloo", timeout=PATIENCE)
         local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         launcher = os.environ.get(_LAUNCHER, "")
         job = job or (f"{launcher}/{launch}" if launcher else "")
-        return cls(dist.get_rank(), world, local, owner or own(), control, job, threads)
+        group = cls(dist.get_rank(), world, local, owner or own(), control, job, threads)
+        if joining:
+            atexit.register(group.leave)
+        return group
 
     @property
     def writes(self) -> bool:
         """Whether this member writes the run."""
         return self.rank == 0
+
+    def leave(self) -> None:
+        """Let go of the process group, as must be done before the interpreter ends.
+
+        Threads of gloo let go of their last tensors a moment after the members have them; one that finds the
+        interpreter ending meanwhile aborts the process, and torchrun takes a run that has finished for a failed one.
+        """
+        self._control = None
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        gc.collect()
+        # Where torch itself still holds the group, as after sharding, its threads stay and need a moment for the same.
+        time.sleep(_LETTING_GO)
 
     def gather(self, value: T) -> list[T]:
         """Give every member what each of them has, by rank."""
@@ -177,6 +200,8 @@ def _join(variables: Mapping[str, str]) -> str:
         torch.cuda.set_device(int(variables.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
     if variables["MASTER_PORT"].isdigit():
         speak_towards(variables["MASTER_ADDR"], int(variables["MASTER_PORT"]))
+    # Defaults of its functions are the group that there is when it is loaded, and would hold it for ever.
+    import_module("torch.distributed.nn.functional")
     try:
         met = meet(MEETING, variables.get(_LAUNCHER, ""), variables.get(RESTARTS, "0") != "0")
         dist.init_process_group(backend, timeout=PATIENCE, store=met.store, rank=met.rank, world_size=met.world)
