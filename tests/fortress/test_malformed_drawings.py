@@ -38,6 +38,7 @@ FIELD = r"format|name|dtype|capsules|connections|groups|uses|notes|plain|positio
 PLACE = re.compile(
     r"line (?P<line>\d+), column \d+: |the file\b|not text in UTF-8 \(byte \d+\)"
     rf"|(?P<path>(?:{FIELD})(?:\[\d+\])?[^:]*): "
+    r"|(?P<unknown>\w+): "
     r"|(?:capsule|connection|group|use) (?P<thing>[\w-]+)[:, ]"
 )
 
@@ -52,6 +53,9 @@ def names_its_place(message: str, content: bytes) -> bool:
         return int(found["line"]) <= text.count("\n") + 1
     if found["thing"]:
         return json.dumps(found["thing"])[1:-1] in text or found["thing"] in text
+    if found["unknown"]:
+        # A key that no drawing has, and this file has all the same.
+        return found["unknown"] in json.loads(text)
     return not found["path"] or _is_there(found["path"], json.loads(text))
 
 

@@ -5,12 +5,15 @@ A mutant that broke is repeated by `python tests/support/onnx_campaign.py SEED N
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import onnx
 import pytest
 from foreign import model_of
 from limited_forks import run
 from onnx_campaign import Judgement, judge_refusal
+from onnx_mutants import mutant
 
 from inkcap.exchange.importing import ImportRefused
 from inkcap.exchange.importing.model import translate
@@ -44,6 +47,16 @@ def test_some_mutants_are_read_or_refused(tally) -> None:
 @pytest.mark.soak
 def test_all_mutants_are_read_or_refused(tally) -> None:
     campaign(100, FULL, 7200, tally)
+
+
+@pytest.mark.parametrize("number", [28_854, 121_481], ids=["a tensor of weights for axes", "a shape of NaN"])
+def test_mutants_that_once_broke_the_importer_are_read_or_refused(number) -> None:
+    begun = time.process_time()
+    try:
+        translate(read_onnx(mutant(100, number), "mutant"))
+    except ImportRefused as refused:
+        judge_refusal(str(refused))
+    assert time.process_time() - begun < 1.0
 
 
 def test_a_campaign_notices_every_way_of_breaking() -> None:

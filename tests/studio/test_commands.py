@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkcap.drawing import Drawing, DrawingError, difference, from_text
+from inkcap.drawing import Drawing, DrawingError, difference, from_text, inside
 from inkcap.network import check
 from inkcap.studio.commands import COMMANDS, command_of
 from inkcap.studio.ledger import Refused
@@ -57,6 +57,19 @@ def test_every_error_with_a_fix_is_mended_by_it():
     assert found[0]["message"] not in [d.message for d in check(drawing).diagnostics]
     with pytest.raises(Refused, match="mended already"):
         command_of("fix", {"rule": found[0]["rule"], "where": found[0]["where"]})(drawing.copy())
+
+
+def test_the_inside_of_a_group_with_arguments_cannot_be_judged_by_itself():
+    drawing = draw("googlenet")
+    name = next(
+        name
+        for name in drawing.groups
+        if any(
+            str(v).startswith("=") for c in inside(drawing, name).connections.values() for v in c.attributes.values()
+        )
+    )
+    with pytest.raises(Refused, match="depend on the arguments of the group"):
+        command_of("fix", {"rule": "no-path", "where": ["a"], "inside": name})(drawing.copy())
 
 
 def test_group_repeat_inside_and_dissolve_keep_the_network():

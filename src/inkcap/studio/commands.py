@@ -20,6 +20,7 @@ from inkcap.drawing import (
     inside,
     make_group,
 )
+from inkcap.drawing.arguments import is_expression
 from inkcap.drawing.fields import read_id, read_text
 from inkcap.network import check
 from inkcap.studio.growing import grow
@@ -190,9 +191,22 @@ def _arrange(drawing: Drawing, arguments: Arguments) -> Made:
     return "arrange" if not arguments.get("ids") else f"arrange {len(found)} things", []
 
 
+def _depends(drawing: Drawing) -> bool:
+    """Tell whether values of a group's inside are computed from its arguments."""
+    worn = [part for capsule in drawing.capsules.values() for part in capsule.wears]
+    held = [thing.attributes for thing in (*drawing.capsules.values(), *drawing.connections.values(), *worn)]
+    held += [use.arguments for use in drawing.uses.values()]
+    return any(is_expression(value) for values in held for value in values.values())
+
+
 def _fix(drawing: Drawing, arguments: Arguments) -> Made:
     """Mend what a diagnostic found, if it is still there."""
     rule, where = _text(arguments, "rule"), _texts(arguments, "where")
+    if _depends(drawing):
+        raise Refused(
+            "values in here depend on the arguments of the group, so they can be judged only where it is used; "
+            "mend it there, or by hand"
+        )
     found = [d for d in check(drawing).diagnostics if (d.rule, list(d.where)) == (rule, where) and d.fix is not None]
     index = arguments.get("index")
     if not found:

@@ -15,6 +15,8 @@ from inkcap.exchange.importing.errors import NoSymbol
 Array = NDArray[Any]
 Sizes = tuple[int, ...]
 
+MOST_INTS = 65_536
+"""A shape, a list of axes or of pieces has no more numbers; a tensor of weights in its place has millions."""
 BATCH = 1_000_003
 """Stands for the size of the batch: a prime, so that sizes stay whole numbers and a multiple of it shows itself."""
 
@@ -136,8 +138,13 @@ class Graph:
 
 
 def ints(array: Array) -> Sizes:
-    """Give an array of whole numbers as a tuple."""
-    return tuple(int(number) for number in np.asarray(array).reshape(-1))
+    """Give an array of whole numbers, such as a shape or a list of axes, as a tuple."""
+    flat = np.asarray(array).reshape(-1)
+    if flat.size > MOST_INTS:
+        raise NoSymbol(f"{flat.size} whole numbers stand where at most {MOST_INTS} may")
+    if not np.issubdtype(flat.dtype, np.integer) and not bool(np.isfinite(flat).all()):
+        raise NoSymbol("NaN or infinity stands where a whole number should")
+    return tuple(int(number) for number in flat)
 
 
 def show(shape: Sizes) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from inkcap.exchange.bins import shares_of_bins
+from inkcap.exchange.importing.errors import NoSymbol
 from inkcap.exchange.importing.folding import fold_stored
 from inkcap.exchange.importing.graph import Graph, Node, ints
 from inkcap.exchange.importing.limits import FOLDED
@@ -25,8 +26,8 @@ def find_patterns(graph: Graph) -> None:
         for pattern in PATTERNS.get(node.operator, ()):
             try:
                 found = pattern(finder, node)
-            except IndexError:
-                # Too few inputs: what is wrong with the node is told where it is translated.
+            except (IndexError, NoSymbol):
+                # Too few inputs, or odd ones: what is wrong with the node is told where it is translated.
                 found = None
             if found is not None:
                 operator, inputs, attributes = found
