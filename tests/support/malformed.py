@@ -30,6 +30,11 @@ TEXTS = ["x", "max(x, 0)", "x^x^x^x", "(" * 90 + "x", "-" * 190 + "x", "exp(exp(
          "normal(0,1)", "uniform(", "1/0", "x; import os", "y", "²", "x" * 200]  # fmt: skip
 
 
+def junk(luck: random.Random) -> Any:
+    """Give something that does not belong there; a thing of its own, since what is damaged next may be inside of it."""
+    return copy.deepcopy(luck.choice(JUNK))
+
+
 @dataclass(frozen=True)
 class Case:
     """One malformed drawing, how it was made and by which number it is made again."""
@@ -52,7 +57,7 @@ class Grammar:
         return self.luck.random() < chance
 
     def or_junk(self, make: Callable[[], Any]) -> Any:
-        return self.luck.choice(JUNK) if self.maybe(self.slip) else make()
+        return junk(self.luck) if self.maybe(self.slip) else make()
 
     def word(self) -> str:
         return self.luck.choice(WORDS)
@@ -264,7 +269,7 @@ def damage(document: Document, luck: random.Random) -> Document:
             continue
         act = luck.choice(["junk", "near", "drop", "double", "rename", "swap"])
         if act == "junk":
-            holder[key] = luck.choice(JUNK)
+            holder[key] = junk(luck)
         elif act == "near" and type(holder[key]) in (int, float):
             holder[key] = holder[key] + luck.choice([-1, 1, 0.5, 1000])
         elif act == "drop":
@@ -355,7 +360,7 @@ def malformed_command(luck: random.Random, document: Document, commands: dict[st
         "chosen": lambda: luck.sample(ids, min(len(ids), luck.randint(0, 3))),
         "where": lambda: [luck.choice(ids)],
         "face": lambda: luck.choice(["1D-relu", "2D-data", "relu neuron", "softmax", "g", "9D-relu", "1D-"]),
-        "attributes": lambda: {luck.choice(["dimension", "bias", "kernel", "self"]): luck.choice(JUNK)},
+        "attributes": lambda: {luck.choice(["dimension", "bias", "kernel", "self"]): junk(luck)},
         "symbol": lambda: luck.choice([*CAPSULES, *CONNECTIONS]),
         "rule": lambda: luck.choice(["layer", "cycle", "no-input", "1", "rank-mismatch"]),
         "at": lambda: luck.choice([[1, 2], [1], ["a", 2]]),
@@ -366,7 +371,7 @@ def malformed_command(luck: random.Random, document: Document, commands: dict[st
                  for key in (*needed, *others) if key in needed or luck.random() < 0.3}  # fmt: skip
     for key in list(arguments):
         if luck.random() < 0.15:
-            arguments[key] = luck.choice(JUNK)
+            arguments[key] = junk(luck)
     if luck.random() < 0.1:
         arguments["inside"] = luck.choice(["g", "Q4Q", 3, None])
     return name, arguments

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
 from typing import Any
 
@@ -31,6 +32,12 @@ def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
             waiting.extend(value)
 
 
+def pattern_of(operation: Any, name: str) -> str:
+    """Give the pattern that the description has for a part of a path."""
+    given = operation.definition.raw.get("parameters", [])
+    return next((str(one["schema"].get("pattern", "")) for one in given if one.get("name") == name), "")
+
+
 @schemathesis.hook
 def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> dict[str, Any] | None:
     """Put an id that is there in the place of two made-up ones in three."""
@@ -40,6 +47,7 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
             name = path[len(start) + 2 :].partition("}")[0]
             made_up = str(path_parameters.get(name, ""))
             chance = zlib.crc32(made_up.encode("utf-8", "replace"))
-            if chance % 3:
+            # One that breaks its pattern on purpose is to be refused for it.
+            if chance % 3 and re.search(pattern_of(context.operation, name), made_up):
                 return {**path_parameters, name: ids[chance // 3 % len(ids)]}
     return path_parameters

@@ -125,7 +125,10 @@ def test_a_run_that_goes_on_has_the_signals_and_frames_of_one_that_never_stopped
     part = train(alive(), recipe(signals=True), tmp_path, listener, stop=listener.stop)
     assert (part.state, part.steps) == ("interrupted", step)
     keep_frame(part.run.path, 3, b"of a process that was killed later than its checkpoint")
+    half = part.run.path / layout.FRAMES / ".000003-0123456789abcdef.safetensors.5ab4f21e.tmp"
+    half.write_bytes(b"of a process that was killed while it wrote this")
     rest = resume(part.run)
+    assert not half.exists()
     assert rest.steps == whole.steps
     assert _numbers(rest.run.path) == _numbers(whole.run.path)
     assert any(value["update"] is not None for value in _numbers(rest.run.path)[2][1].values())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from inkcap.recipes.errors import RunFolderError
 from inkcap.recipes.layout import FRAMES
-from inkcap.structures.atomic import write_atomic
+from inkcap.structures.atomic import remove_temporaries, write_atomic
 
 BUDGET = 64 * 10**6
 """Bytes that all frames of a run may take."""
@@ -58,8 +58,9 @@ def keep_frame(run: Path, epoch: int, content: bytes) -> None:
 
 
 def drop_frames_after(run: Path, epoch: int) -> None:
-    """Drop the frames of epochs that a run which goes on has still before it."""
+    """Drop the frames of epochs that a run which goes on has still before it, and what a kill left half-written."""
     _drop(run, [other for other in list_frames(run) if other > epoch])
+    remove_temporaries(run / FRAMES)
 
 
 def read_frame(path: Path) -> bytes:

@@ -34,6 +34,13 @@ def write_atomic_with(path: Path, write: Callable[[Path], None]) -> None:
     sync_folder(path.parent)
 
 
+def remove_temporaries(folder: Path, name: str = "*") -> None:
+    """Remove what was half-written, of one name or of any, when a process was killed; nobody may be writing there."""
+    for half in folder.glob(f".{name}.*.tmp"):
+        with contextlib.suppress(OSError):
+            half.unlink()
+
+
 def make_folder(path: Path) -> None:
     """Make a folder, and those above it that are missing, so that they last: each has a name in the one above it."""
     missing: list[Path] = []

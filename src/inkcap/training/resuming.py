@@ -13,6 +13,7 @@ from inkcap.recipes.elsewhere import Elsewhere
 from inkcap.recipes.liveness import held
 from inkcap.recipes.steering import take_wish
 from inkcap.recipes.strict import expect_object, parse, unsealed
+from inkcap.structures.atomic import remove_temporaries
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.data.download import Progress
 from inkcap.training.engines.choosing import Chosen
@@ -273,8 +274,7 @@ def claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str], 
     )
     for name in layout.FILES:
         # What a killed process was writing.
-        for half in folder.path.glob(f".{name}.*.tmp"):
-            half.unlink(missing_ok=True)
+        remove_temporaries(folder.path, name)
     # A wish that came when the process before was past hearing it.
     take_wish(folder)
     for name in (layout.SUMMARY, layout.SHORT, layout.PACE):
