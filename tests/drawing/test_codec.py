@@ -43,6 +43,7 @@ REFUSED = [
     ('{"a": 1e999}', "a: the number is too large", "a"),
     ('{"a": "\\ud800"}', "a: the text '\\ud800' has half a character (a lone surrogate)", "a"),
     ('["\\udfff"]', "[0]: the text '\\udfff' has half a character (a lone surrogate)", "[0]"),
+    ('{"\\udc00": 1}', "the file: the text '\\udc00' has half a character (a lone surrogate)", "the file"),
     ('{"a": {"\\udc00": 1}}', "a: the text '\\udc00' has half a character (a lone surrogate)", "a"),
     ('"' + "é" * 30 + '\\ud8ff"', f"the text {'é' * 20!r} has half a character (a lone surrogate)", ""),
 ]

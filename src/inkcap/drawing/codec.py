@@ -81,7 +81,7 @@ def _check_values(value: Any) -> None:
             raise DrawingError(f"nested deeper than {limits.JSON_DEPTH} levels", place[:80])
         if isinstance(item, dict):
             for key, inner in cast("dict[str, Any]", item).items():
-                _check_text(key, place)
+                _check_text(key, place or "the file")
                 stack.append((inner, depth + 1, f"{place}.{key}" if place else key))
         elif isinstance(item, list):
             items = cast("list[Any]", item)
