@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from inkcap.recipes.errors import RunFolderError
-from inkcap.recipes.strict import MOST_BYTES, dump, expect_names, expect_object, parse
+from inkcap.recipes.strict import CHECK, MOST_BYTES, dump, expect_names, expect_object, parse, sealed, unsealed
 
 
 def refused(work, *given) -> str:
@@ -19,6 +19,25 @@ def test_the_same_value_gives_the_same_text() -> None:
     assert dump({"b": ["→"], "a": 1}) == '{\n  "b": [\n    "→"\n  ],\n  "a": 1\n}\n'
     with pytest.raises(ValueError, match="Out of range float"):
         dump(float("inf"))
+
+
+def test_a_seal_tells_of_every_change() -> None:
+    whole = sealed({"a": 1, "b": ["→"]})
+    assert list(whole) == ["a", "b", CHECK]
+    assert whole[CHECK] == "d497d3431af3f88b"
+    assert unsealed(whole, "x.json", RunFolderError) == {"a": 1, "b": ["→"]}
+    words = (
+        "x.json: the check sum differs, so the file was changed or damaged; put a whole copy back, or, if the "
+        "change is yours, take out 'check'."
+    )
+    named_otherwise = {name.replace("check", "chekc"): value for name, value in whole.items()}
+    for damaged in ({**whole, "a": 2}, {**whole, "c": 0}, {**whole, CHECK: "0" * 16}, {CHECK: ""}, named_otherwise):
+        assert refused(unsealed, damaged, "x.json") == words
+
+
+def test_files_from_before_there_were_seals_are_read() -> None:
+    for plain in ({}, {"a": 1}, {"a": "text"}, {"a": "f" * 17}, {"sum": "d497d3431af3f88b", "a": 1}):
+        assert unsealed(plain, "x.json", RunFolderError) == plain
 
 
 def test_text_and_bytes_are_read_alike() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,8 @@ from starlette.routing import Mount, WebSocketRoute
 
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.access import Access
-from inkcap.studio.gate import HEADER_BYTES, guarding_headers
-from inkcap.studio.policy import POLICIES, Policy, require_policies
+from inkcap.studio.gate import HEADER_BYTES, Refusal, guarding_headers
+from inkcap.studio.policy import MOST_PAIRS, MOST_PARTS, POLICIES, Policy, require_policies, too_many_parts
 
 SOCKET = "/api/drawings/abcdefgh/live"
 EVERY = [(concrete(policy.path), method) for policy in POLICIES for method in sorted(policy.methods)]
@@ -50,6 +51,41 @@ def test_a_body_may_be_as_large_as_its_policy_says(policy):
             413,
             f"The request has more than {policy.limit} bytes, which is all that is allowed here.",
         )
+
+
+def test_a_text_may_have_as_many_parts_and_keys_as_the_limits():
+    assert (MOST_PARTS, MOST_PAIRS) == (300_000, 600_000)
+    assert too_many_parts(300_000, 600_000) == ""
+    lists = "The text has more than 300000 lists and objects, which is all that is allowed."
+    assert too_many_parts(300_001, 0) == too_many_parts(300_001, 600_001) == lists
+    assert too_many_parts(0, 600_001) == "The text has more than 600000 keys, which is all that is allowed."
+    request = replace(KNOWN, path="/api/drawings", method="POST").having(
+        ("transfer-encoding", "chunked"), ("content-type", "application/json")
+    )
+    for sign in (b"[", b"{"):
+        assert status(replace(request, body=(sign * 299_999, sign))) == (200, 1)
+        assert told(replace(request, body=(sign * 300_000, sign))) == (413, lists)
+    assert status(replace(request, body=(b":" * 600_000,))) == (200, 1)
+
+
+def test_an_application_that_answers_a_body_that_was_cut_off_is_not_heard():
+    for begun, codes in ((False, [413]), (True, [200])):
+        door, sent = Door(), []
+
+        async def answers(scope, receive, send, begun=begun):
+            if begun:
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+            with suppress(Refusal):
+                await receive()
+            # What frameworks make of any fault in a body.
+            await send({"type": "http.response.start", "status": 400, "headers": []})
+            await send({"type": "http.response.body", "body": b"There was an error parsing the body"})
+
+        door.gate.app = answers
+        request = replace(KNOWN, path="/api/drawings", method="POST", body=(b"[" * 300_001,))
+        sent = door.knock(request.having(("transfer-encoding", "chunked"), ("content-type", "application/json")))
+        assert [message["status"] for message in sent if "status" in message] == codes
+        assert not any(b"parsing" in message.get("body", b"") for message in sent)
 
 
 def told(request: Request) -> tuple[int, str]:

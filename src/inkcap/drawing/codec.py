@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from typing import Any, NoReturn, cast
 
 from inkcap.drawing import limits
@@ -60,11 +61,7 @@ def encode(value: Any) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _Twin(key)
-            seen.add(key)
+        raise _Twin(Counter(key for key, _ in pairs).most_common(1)[0][0])
     return result
 
 
