@@ -61,7 +61,8 @@ def encode(value: Any) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise _Twin(Counter(key for key, _ in pairs).most_common(1)[0][0])
+        counts = Counter(key for key, _ in pairs)
+        raise _Twin(max(counts, key=counts.__getitem__))
     return result
 
 
