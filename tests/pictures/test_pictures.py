@@ -165,6 +165,20 @@ def test_neurons_are_circles_with_lines_that_have_arrows_only_where_stated():
     assert "marker-end" in draw_svg(drawing)
 
 
+def test_neurons_that_are_bound_to_nothing_or_entered_where_they_read_are_drawn_all_the_same():
+    drawing = Drawing("half")
+    drawing.add("x", "1D-data", dimension=2)
+    neurons = ("data", "data", "relu")
+    bound = Plain(
+        neurons, (0.0,) * 3, (2, 0), (1, 1), (1.0, 2.0), reads={"x": (0, 2), "gone": (2, 1)}, writes={"lost": (2, 1)}
+    )
+    drawing.apply(Edit("plain", (Put(bound),)))
+    scene = scene_of_drawing(drawing, {}, {}, {}, Shown())
+    assert set(scene.nodes) == {"x", "plain:2"}
+    assert {(link.back, link.front) for link in scene.links} == {("plain:2", "x"), ("x", "x")}
+    assert draw_svg(drawing).startswith("<svg")
+
+
 def test_groups_and_plain_neurons_are_drawn_and_too_many_are_refused():
     drawing = Drawing("parts")
     drawing.apply(Edit("group", (Put(Group("block", {}, (), (), (), {}, {})), Put(Use("u", "block", {}, 3)))))

@@ -263,7 +263,8 @@ def _add_plain(plain: Plain, nodes: dict[str, Node], links: list[Link]) -> None:
             f"the drawing has {len(plain.symbol)} and {len(plain.back)}; draw their layers as capsules"
         )
     # A neuron that reads an element of a capsule is that element: its lines leave the capsule.
-    reading = {i: id for id, (first, count) in plain.reads.items() for i in range(first, first + count)}
+    known = {id: span for id, span in plain.reads.items() if id in nodes}
+    reading = {i: id for id, (first, count) in known.items() for i in range(first, first + count)}
     gathered: dict[tuple[str, int], list[float]] = defaultdict(list)
     for i, symbol in enumerate(plain.symbol):
         if i in reading:
@@ -274,13 +275,18 @@ def _add_plain(plain: Plain, nodes: dict[str, Node], links: list[Link]) -> None:
             gathered[reading[back], front].append(weight)
             continue
         said = f"n{back} → n{front}, {weight:g}"
-        links.append(Link(f"plain:{i}", f"plain:{back}", f"plain:{front}", "", _number(weight), thin=True, about=said))
+        # Nothing may enter what only reads, but a drawing that is not finished may show it.
+        entered = reading.get(front, f"plain:{front}")
+        links.append(Link(f"plain:{i}", f"plain:{back}", entered, "", _number(weight), thin=True, about=said))
     for (id, front), weights in gathered.items():
         # However many elements of a capsule enter a neuron, one line is enough to see it.
         label = _number(weights[0]) if len(weights) == 1 else f"{len(weights)}"
         said = f"{id} → n{front}, {len(weights)} connections"
-        links.append(Link(f"plain:{id}:{front}", id, f"plain:{front}", "", label, thin=True, about=said))
+        entered = reading.get(front, f"plain:{front}")
+        links.append(Link(f"plain:{id}:{front}", id, entered, "", label, thin=True, about=said))
     for id, (first, count) in plain.writes.items():
+        if id not in nodes:
+            continue
         links += [
             Link(f"plain:{i}:{id}", reading.get(i, f"plain:{i}"), id, thin=True, about=f"n{i} → {id}")
             for i in range(first, first + count)
