@@ -20,6 +20,7 @@ from inkcap.structures.errors import InkcapError, RunFailure
 from inkcap.training import (
     Listener,
     PauseEvent,
+    PretrainingEvent,
     RunResult,
     StepEvent,
     StopRequest,
@@ -283,12 +284,35 @@ def test_a_checkpoint_that_cannot_be_written_ends_the_run_with_a_word(
         train(_drawn(), _recipe(), tmp_path)
 
 
-def test_pretraining_is_kept_before_the_first_step(tmp_path: Path, stopped: Callable[..., RunResult]) -> None:
+def _stacked() -> tuple[Drawing, Recipe]:
     drawing = Drawing("stack")
     drawing.add("x", "1D-data", dimension=64)
     for name, kind, size in (("a", "sigmoid", 16), ("b", "sigmoid", 8), ("y", "softmax", 10)):
         drawing.then(name, f"1D-{kind}", "full", dimension=size)
-    recipe = replace(_recipe(epochs=1, pretrain=1, batch=200), data=DataSpec("digits", normalise="unit"))
+    return drawing, replace(_recipe(epochs=1, pretrain=1, batch=200), data=DataSpec("digits", normalise="unit"))
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_a_stop_while_layers_are_pretrained_leaves_nothing_half_to_go_on_from(layer: int, tmp_path: Path) -> None:
+    drawing, recipe = _stacked()
+    whole = train(drawing, recipe, tmp_path)
+    stop = StopRequest()
+
+    class Stopping(Listener):
+        def on_pretraining(self, event: PretrainingEvent) -> None:
+            if event.layer == layer:
+                stop.stop("enough for now")
+
+    part = train(drawing, recipe, tmp_path, Stopping(), stop=stop)
+    assert (part.state, part.reason, part.steps) == ("interrupted", "enough for now", 0)
+    assert list_checkpoints(part.run.path / layout.CHECKPOINTS) == []
+    rest = resume(part.run)
+    _same(rest, whole)
+    assert rest.run.summary()["pretraining"] == whole.run.summary()["pretraining"]
+
+
+def test_pretraining_is_kept_before_the_first_step(tmp_path: Path, stopped: Callable[..., RunResult]) -> None:
+    drawing, recipe = _stacked()
     whole = train(drawing, recipe, tmp_path)
     listener = Stopping(2)
     part = train(drawing, recipe, tmp_path, listener, stop=listener.stop)

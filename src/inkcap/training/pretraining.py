@@ -154,8 +154,11 @@ class Pretraining:
 
 def pretrain(
     layers: list[Layer], weights: Mapping[str, torch.nn.Parameter], course: Pretraining
-) -> list[dict[str, Any]]:
-    """Train the layers one by one and let the network start from them; give the errors of every layer by epoch."""
+) -> list[dict[str, Any]] | None:
+    """Train the layers one by one and let the network start from them; give the errors of every layer by epoch.
+
+    A stop that comes before the end leaves the weights as they were and gives nothing: half of it is no start.
+    """
     below: list[Machine] = []
     told: list[dict[str, Any]] = []
     with torch.no_grad():
@@ -164,9 +167,9 @@ def pretrain(
             errors = _train(machine, below, course, layer, number, len(layers))
             told.append({"capsule": layer.capsule, "visible": layer.visible, "hidden": layer.hidden, "errors": errors})
             if course.stop.wanted:
-                break
+                return None
             below.append(machine)
-        for layer, machine in zip(layers, below, strict=False):
+        for layer, machine in zip(layers, below, strict=True):
             weights[layer.weight].copy_(machine.weight.T)
             weights[layer.bias].copy_(machine.hidden)
             if layer.mirror is not None:

@@ -150,7 +150,10 @@ def _try(attempt: _Attempt, course: Course, session: Session | None, together: T
             restore_random(session, job.start.snapshot)
         else:
             session = _begin(attempt, job, course)
-        go_on(session)
+        if session is None:
+            outcome.interrupted, outcome.reason = True, job.stop.reason
+        else:
+            go_on(session)
         job.stop.saving = True
         attempt.state = "interrupted" if outcome.interrupted else "finished"
     except KeyboardInterrupt:
@@ -208,15 +211,21 @@ def _keep(attempt: _Attempt, job: Job, course: Course, together: Together | None
         together.keep(course, attempt.keeper, attempt.saver)
 
 
-def _begin(attempt: _Attempt, job: Job, course: Course) -> Session:
-    """Begin a session, after the pre-training, which is too long to be lost."""
+def _begin(attempt: _Attempt, job: Job, course: Course) -> Session | None:
+    """Begin a session, after the pre-training, which is too long to be lost; none where a stop came in between."""
     if job.plan.stack:
         recipe = job.recipe
         stages = Pretraining(course.training, course.order, recipe.pretrain, recipe.seed, job.listener, job.stop)
-        attempt.pretrained = pretrain(job.plan.stack, named_weights(job.module), stages)
+        told = pretrain(job.plan.stack, named_weights(job.module), stages)
+        if told is None:
+            # Nothing was learnt, so nothing is kept and the run begins anew when it goes on.
+            if attempt.keeper is not None:
+                attempt.keeper.weights = dict
+            return None
+        attempt.pretrained = told
     session = Session(course, attempt.outcome)
     recall(session, learning_names(job.module, job.learning), job.memory)
-    if job.plan.stack and not job.stop.wanted and attempt.saver is not None:
+    if job.plan.stack and attempt.saver is not None:
         attempt.saver.save_now(session)
     return session
 
