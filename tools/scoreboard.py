@@ -3,7 +3,8 @@
 Usage: python tools/scoreboard.py [tally]     take the figures of a tally, if one is named, and write the page anew
 
 A tally is what campaigns write to the file that INKCAP_TALLY names: one JSON object a line, with the campaign, the
-test, whether it was the full count, and its figures.
+test, whether it was the full count, and its figures. A row that is marked as whole has all of its count in the quick
+part, which every `make test` runs.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def row_of(row: Record, entries: Sequence[Record]) -> str:
     full, quick = ([entry for entry in entries if entry["full"] is kind] for kind in (True, False))
     chosen = full or quick
     reached = "; ".join(map(told, chosen)) or "not run"
-    if quick and not full:
+    if quick and not full and not row.get("whole"):
         reached = f"quick: {reached}; the full count was not run"
     files = sorted({entry["test"].partition("::")[0] for entry in chosen})
     named = f'"{" ".join(files)}"' if len(files) > 1 else "".join(files)

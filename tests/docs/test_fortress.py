@@ -74,3 +74,9 @@ def test_figures_of_one_test_are_put_together_and_newer_ones_replace_older() -> 
 
 def test_a_campaign_that_was_not_run_says_so() -> None:
     assert "| not run |" in scoreboard.row_of({"campaign": "Q1", "broken": "", "target": "", "others": ""}, [])
+
+
+def test_a_campaign_whose_quick_part_is_all_of_it_lacks_nothing() -> None:
+    row = {"campaign": "R8", "broken": "", "target": "", "others": "", "whole": True}
+    entry = {"campaign": "R8", "full": False, "test": "tests/a.py::t", "what": "", "when": "", "figures": {"cases": 60}}
+    assert "| cases 60 |" in scoreboard.row_of(row, [entry])
