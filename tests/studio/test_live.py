@@ -286,3 +286,24 @@ def write_until_shot(folder, file, writing):
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+def test_what_a_killed_studio_left_half_written_is_taken_away(tmp_path):
+    def half(name, old):
+        path = tmp_path / name
+        path.write_text("{")
+        then = time.time() - (3600 if old else 0)
+        os.utime(path, (then, then))
+        return path
+
+    save_drawing(draw("lenet"), tmp_path / "net [1].inkcap.json")
+    Store(tmp_path).close()
+    left = [half(".net [1].inkcap.json.0123abcd.tmp", True), half(".inkcap/.zoo.json.0123abcd.tmp", False)]
+    # One that another program may be writing at this moment, and what belongs to somebody else.
+    others = [half(".net [1].inkcap.json.4567cdef.tmp", False), half(".net 1.inkcap.json.0123abcd.tmp", True)]
+    with Server(tmp_path) as server:
+        with server.client() as client:
+            (row,) = client.get("/api/workspace").json()["drawings"]
+        with Tab(server, row["id"]):
+            assert [path.exists() for path in left] == [False, False]
+            assert [path.exists() for path in others] == [True, True]

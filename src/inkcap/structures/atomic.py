@@ -1,8 +1,10 @@
 """Files that are either the old one or the new one, never half of each."""
 
 import contextlib
+import glob
 import os
 import secrets
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,11 +36,15 @@ def write_atomic_with(path: Path, write: Callable[[Path], None]) -> None:
     sync_folder(path.parent)
 
 
-def remove_temporaries(folder: Path, name: str = "*") -> None:
-    """Remove what was half-written, of one name or of any, when a process was killed; nobody may be writing there."""
-    for half in folder.glob(f".{name}.*.tmp"):
+def remove_temporaries(folder: Path, name: str = "", age: float = 0) -> None:
+    """Remove what was half-written, of one name or of any, when a process was killed.
+
+    Where somebody may be writing, what is younger than an age in seconds stays.
+    """
+    for half in folder.glob(f".{glob.escape(name) or '*'}.*.tmp"):
         with contextlib.suppress(OSError):
-            half.unlink()
+            if not age or time.time() - half.stat().st_mtime > age:
+                half.unlink()
 
 
 def make_folder(path: Path) -> None:

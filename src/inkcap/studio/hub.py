@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from inkcap.structures.atomic import remove_temporaries
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.carrying import Changes
 from inkcap.studio.exports import Exports
@@ -29,6 +30,8 @@ from inkcap.studio.workspace import find_drawings, lies_in
 WATCH_EVERY = 0.5
 """Seconds between two looks at the files of drawings that are open."""
 MOST_OPEN = 64
+HALF_WRITTEN = 60
+"""Seconds after which a file that was begun and not finished is one that a killed process left behind."""
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +47,8 @@ class Hub:
         """Open the workspace's log."""
         self.workspace = workspace
         self.store = Store(workspace)
+        # Nobody else writes there: the store is locked.
+        remove_temporaries(self.store.folder)
         self.zoo = Zoo(self.store.folder)
         self.summaries = Summaries(workspace, self.store)
         self.sketches = Sketches()
@@ -107,13 +112,17 @@ class Hub:
             live = self._live.get(id)
             if live is None:
                 row = self.row(id)
-                live = await asyncio.to_thread(Live, self.store, id, self.path(row))
+                live = await asyncio.to_thread(self._open, id, self.path(row))
                 live.start()
                 await self._make_room()
                 self._live[id] = live
             if self._watcher is None:
                 self._watcher = asyncio.create_task(self._watch())
             return live
+
+    def _open(self, id: str, path: Path) -> Live:
+        remove_temporaries(path.parent, path.name, HALF_WRITTEN)
+        return Live(self.store, id, path)
 
     @contextlib.asynccontextmanager
     async def closed(self, id: str) -> AsyncGenerator[None]:
