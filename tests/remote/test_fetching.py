@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from stored import begin_run, content_of, fresh, go_to, store_of
 
 from inkcap.recipes import RunFolder, layout
 from inkcap.recipes.checkpoints import newest_checkpoint
-from inkcap.remote import Publisher, RemoteError, Store
+from inkcap.remote import Publisher, RemoteError, Store, fetching
 from inkcap.remote.fetching import fetch_run
 from inkcap.remote.versions import files_of, list_versions, versions_of
 
@@ -98,6 +99,35 @@ def test_commands_that_fetch_at_once_share_one_copy(tmp_path):
         found = list(pool.map(lambda _: fetch(files, tmp_path / "other"), range(6)))
     assert len(set(found)) == 1
     assert content_of(found[0]) == content_of(run.path)
+    assert [path.name for path in (tmp_path / "other" / "runs").iterdir()] == [RUN]
+
+
+def test_a_copy_that_another_command_has_put_there_meanwhile_is_not_taken_away(tmp_path, monkeypatch):
+    files = fresh()
+    run, _ = published(tmp_path, files)
+    copy = fetch(files, tmp_path / "other")
+    go_to(run, 30)
+    Publisher(store_of(files)).publish(run.path)
+    read, looks, others = fetching.read_mark, [], []
+
+    def look(folder: Path, store: str) -> Any:
+        found = read(folder, store)
+        looks.append(folder)
+        if len(looks) == 2:
+            # Between the last look at the older copy and its way out, another command does all of its work, if it can.
+            another.start()
+            another.join(0.5)
+        return found
+
+    def fetch_too() -> None:
+        others.append(fetch(files, tmp_path / "other").stat().st_ino)
+
+    another = threading.Thread(target=fetch_too)
+    monkeypatch.setattr(fetching, "read_mark", look)
+    fetch(files, tmp_path / "other")
+    another.join()
+    assert others == [copy.stat().st_ino]
+    assert content_of(copy) == content_of(run.path)
     assert [path.name for path in (tmp_path / "other" / "runs").iterdir()] == [RUN]
 
 

@@ -30,8 +30,11 @@ def is_here(mark: str) -> bool:
 
 
 @contextmanager
-def held(folder: Path, refusal: InkcapError) -> Generator[None]:
-    """Hold a folder, so that two processes never write it at once, or raise the refusal; not every platform can."""
+def held(folder: Path, refusal: InkcapError | None = None) -> Generator[None]:
+    """Hold a folder, so that two processes never write it at once; not every platform can.
+
+    Where another holds it, the refusal is raised, or, if there is none, the other is waited for.
+    """
     try:
         import fcntl
     except ImportError:
@@ -40,9 +43,10 @@ def held(folder: Path, refusal: InkcapError) -> Generator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
         except BlockingIOError:
-            raise refusal from None
+            if refusal:
+                raise refusal from None
         except OSError:
             # Some network file systems have no locks.
             pass

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from inkcap.recipes import RunFolder, RunFolderError, layout
+from inkcap.recipes.liveness import held
 from inkcap.recipes.steering import GOING
 from inkcap.remote.cached import NEW, remove_stale
 from inkcap.remote.errors import RemoteError
@@ -55,14 +56,18 @@ def fetch_run(store: Store, run: str, workspace: Path, *, whole: bool) -> Path:
     new, version = fetch_newest(store, run, workspace / layout.RUNS, None if whole else without_checkpoints)
     try:
         Mark(store.shown, turn, "", str(version.name), whole).keep(new)
-        for _ in range(_TRIES):
-            mark = read_mark(target, store.shown)
-            # Another command may have fetched the same meanwhile, and be at work in it.
-            if _is_copy_of(mark, str(version.name), whole):
-                return target
-            with suppress(OSError):
-                _make_way(target, published=mark is not None and mark.published)
-                os.rename(new, target)
+        # One at a time: what was looked at is what makes way, and not what another command has put there since.
+        with held(target.parent):
+            for _ in range(_TRIES):
+                with suppress(OSError):
+                    os.rename(new, target)
+                    return target
+                mark = read_mark(target, store.shown)
+                # Another command may have fetched the same meanwhile, and be at work in it.
+                if _is_copy_of(mark, str(version.name), whole):
+                    return target
+                with suppress(OSError):
+                    _make_way(target, published=mark is not None and mark.published)
     finally:
         shutil.rmtree(new, ignore_errors=True)
     raise RemoteError(f"{target}: the run could not be put there; check the folder, or what else is at work in it.")
