@@ -27,6 +27,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes in session
 FILES = (layout.WEIGHTS, layout.BEST, layout.METRICS)
 COLD_EVERY = 20
 """Every so many starts is one from nothing, imports and all: those are timed."""
+BACK_EVERY = 3
+"""Every so many lives of the studio last until everyone is back: a large drawing on a busy machine takes its time."""
 RECOVERY = 2.0
 BUSY = 5
 """How much slower a machine may be that does other things beside."""
@@ -55,6 +57,8 @@ def test_no_acknowledged_edit_is_lost_and_trainings_go_on_through_every_kill(tmp
         for editor in editors:
             editor.start()
         for number in range(kills):
+            if number % BACK_EVERY == 0:
+                now.await_all(editors)
             time.sleep(chance.uniform(0.02, 0.35))
             begun = time.monotonic()
             now.server.kill()

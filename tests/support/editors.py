@@ -18,6 +18,15 @@ class Now:
     def __init__(self, server):
         self.server = server
 
+    def await_all(self, editors, patience=60):
+        """Wait until everyone has come to it."""
+        until = time.monotonic() + patience
+        while any(editor.at is not self.server for editor in editors):
+            problems = [problem for editor in editors for problem in editor.problems]
+            assert not problems, problems
+            assert time.monotonic() < until, f"not everyone came back within {patience} s"
+            time.sleep(0.005)
+
     def kill(self):
         self.server.kill()
 
@@ -31,6 +40,8 @@ class Editor(threading.Thread):
         self.drawing, self.now = drawing, now
         self.acknowledged, self.number, self.lives = [], 0, 0
         self.problems = []
+        self.at = None
+        """The studio to which it came last."""
         self.over = threading.Event()
 
     def run(self):
@@ -44,8 +55,10 @@ class Editor(threading.Thread):
                 return
 
     def live(self):
-        with Tab(self.now.server, self.drawing, f"client-{self.name}") as tab:
+        server = self.now.server
+        with Tab(server, self.drawing, f"client-{self.name}") as tab:
             self.lives += 1
+            self.at = server
             there = {capsule["id"] for capsule in tab.state["document"]["capsules"]}
             lost = [id for id in self.acknowledged if id not in there]
             assert not lost, f"{self.name} lost {lost} in life {self.lives}"
