@@ -21,7 +21,7 @@ PAGE, DATA = ROOT / "docs" / "fortress.md", ROOT / "docs" / "fortress.json"
 BEGIN, END = "<!-- scoreboard: written by tools/scoreboard.py -->", "<!-- end of the scoreboard -->"
 HEAD = "| | attacked or broken | target | reached | other tools, at best | how to repeat | when |"
 KNOWN = ("campaign", "full", "test", "what")
-LARGEST = ("longest", "most", "slowest", "peak", "p50", "p90", "p95", "p99")
+LARGEST = ("longest", "most", "slowest", "peak", "p50", "p90", "p95", "p99", "clients", "kinds", "steps")
 """Figures that begin like this are the largest of their parts; all others are added up."""
 UNITS = ("_ms", "_s", "_seconds", "_mb", "_mib", "_percent", "_ratio")
 Record = dict[str, Any]

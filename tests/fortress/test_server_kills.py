@@ -35,14 +35,16 @@ BUSY = 5
 
 
 @pytest.mark.parametrize(
-    ("kills", "epochs"),
-    [(40, 250), pytest.param(3_000, 60_000, marks=pytest.mark.soak)],
-    ids=["forty", "thousands"],
+    ("kills", "epochs", "part"),
+    [(40, 250, 0), *(pytest.param(500, 10_000, part, marks=pytest.mark.soak) for part in range(6))],
+    ids=["forty", *(f"three-thousand-{part}" for part in range(6))],
 )
-def test_no_acknowledged_edit_is_lost_and_trainings_go_on_through_every_kill(tmp_path, tally, request, kills, epochs):
+def test_no_acknowledged_edit_is_lost_and_trainings_go_on_through_every_kill(
+    tmp_path, tally, request, kills, epochs, part
+):
     workspace = tmp_path / "work"
     workspace.mkdir()
-    chance = random.Random(kills)  # noqa: S311
+    chance = random.Random(kills + part)  # noqa: S311
     recipe = {"batch": 4, "epochs": epochs, "engine": "eager", "threads": 1, "checkpoint": 0.2, "seed": 3}
     cold, spent, warm, going = [], [], [], 0
     with contextlib.ExitStack() as stack:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -306,9 +306,11 @@ class TrainingMachine(StudioMachine):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(20, 30), pytest.param(2_000, 60, marks=pytest.mark.soak)], ids=["some", "many"]
+    ("examples", "steps", "part"),
+    [(20, 30, 0), *(pytest.param(200, 60, part, marks=pytest.mark.soak) for part in range(10))],
+    ids=["some", *(f"many-{part}" for part in range(10))],
 )
-def test_the_studio_is_as_a_short_model_says(tally, request, examples, steps):
+def test_the_studio_is_as_a_short_model_says(tally, request, examples, steps, part):
     full = request.node.get_closest_marker("soak") is not None
     chosen = settings(
         max_examples=examples,
@@ -317,7 +319,7 @@ def test_the_studio_is_as_a_short_model_says(tally, request, examples, steps):
         derandomize=not full,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(TrainingMachine if full else StudioMachine, settings=chosen)
+    run_state_machine_as_test(seed(part)(TrainingMachine) if full else StudioMachine, settings=chosen)
     tally("P2", examples=examples, steps=steps)
 
 

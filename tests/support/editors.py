@@ -6,8 +6,12 @@ import time
 from serving import Tab
 from websockets.exceptions import WebSocketException
 
+from inkcap.drawing import Put
+
 GONE = (OSError, TimeoutError, EOFError, WebSocketException)
 """What a tab meets when its server is killed."""
+KEPT = 250
+"""So many of their capsules stay; with each further one the oldest goes, for a drawing is no larger than it may be."""
 PAUSE = 0.05
 """Seconds between two edits of a person: twenty in a second."""
 
@@ -33,7 +37,7 @@ class Now:
 
 class Editor(threading.Thread):
     """Someone who draws one capsule after another, comes back when the server is gone, and sends again what nobody
-    answered; what was acknowledged must be there each time."""
+    answered; what was acknowledged must be there each time, and what was taken away must not."""
 
     def __init__(self, name, drawing, now):
         super().__init__(name=name, daemon=True)
@@ -59,17 +63,22 @@ class Editor(threading.Thread):
         with Tab(server, self.drawing, f"client-{self.name}") as tab:
             self.lives += 1
             self.at = server
-            there = {capsule["id"] for capsule in tab.state["document"]["capsules"]}
-            lost = [id for id in self.acknowledged if id not in there]
-            assert not lost, f"{self.name} lost {lost} in life {self.lives}"
-            assert tab.state["acknowledged"] in (self.number, self.number - 1)
+            # The last may have been applied without its answer, and be told now.
+            done = tab.state["acknowledged"]
+            assert done in (len(self.acknowledged), self.number), (done, self.number, len(self.acknowledged))
+            there = [capsule["id"] for capsule in tab.state["document"]["capsules"]]
+            found = sorted(id for id in there if id.startswith(f"{self.name}-"))
+            wanted = sorted(map(self.id_of, range(max(1, done - KEPT + 1), done + 1)))
+            assert found == wanted, f"{self.name} found {found} for {wanted} in life {self.lives}"
             while not self.over.is_set():
                 if len(self.acknowledged) == self.number:
                     self.number += 1
-                id = f"{self.name}{self.number}"
+                id = self.id_of(self.number)
                 record = {"id": id, "symbol": "identical", "rank": 1, "attributes": {}}
-                edit = {"label": "add", "patches": [{"put": "capsule", "id": id, "record": record}]}
-                tab.say({"type": "edit", "number": self.number, "edit": edit})
+                patches = [{"put": "capsule", "id": id, "record": record}]
+                if self.number > KEPT:
+                    patches.append({"remove": "capsule", "id": self.id_of(self.number - KEPT)})
+                tab.say({"type": "edit", "number": self.number, "edit": {"label": "add", "patches": patches}})
                 # The others' edits are told too, under numbers of their own.
                 while True:
                     answer = tab.hear("applied", "rejected", number=self.number, timeout=30)
@@ -78,6 +87,9 @@ class Editor(threading.Thread):
                         break
                 self.acknowledged.append(id)
                 time.sleep(PAUSE)
+
+    def id_of(self, number):
+        return f"{self.name}-{number}"
 
     def stop(self):
         self.over.set()
@@ -95,4 +107,5 @@ class Editor(threading.Thread):
 
 def logged(store, drawing):
     """Give every edit of a drawing's log by its client and the capsules that it puts."""
-    return [(entry.client, patch.record.id) for entry in store.entries(drawing) for patch in entry.edit.patches]
+    entries = store.entries(drawing)
+    return [(one.client, patch.record.id) for one in entries for patch in one.edit.patches if isinstance(patch, Put)]
