@@ -65,7 +65,24 @@ def test_a_text_may_have_as_many_parts_and_keys_as_the_limits():
     for sign in (b"[", b"{"):
         assert status(replace(request, body=(sign * 299_999, sign))) == (200, 1)
         assert told(replace(request, body=(sign * 300_000, sign))) == (413, lists)
-    assert status(replace(request, body=(b":" * 600_000,))) == (200, 1)
+    assert status(replace(request, body=(b":" * 599_999, b":"))) == (200, 1)
+    assert told(replace(request, body=(b":" * 600_000, b":"))) == (413, too_many_parts(0, 600_001))
+
+
+def test_what_is_too_much_does_not_come_to_the_application_and_what_has_no_body_counts_nothing():
+    for pieces, heard in (((b"x" * 2**16, b"x"), [2**16]), ((b"x" * 2**16, None), [2**16, None])):
+        door, got = Door(), []
+
+        async def reads(scope, receive, send, pieces=pieces, got=got):
+            with suppress(Refusal):
+                for _ in pieces:
+                    body = (await receive()).get("body")
+                    got.append(None if body is None else len(body))
+
+        door.gate.app = reads
+        request = replace(KNOWN, path="/api/undelete", method="POST", body=pieces)
+        door.knock(request.having(("transfer-encoding", "chunked"), ("content-type", "application/json")))
+        assert got == heard
 
 
 def test_an_application_that_answers_a_body_that_was_cut_off_is_not_heard():

@@ -30,7 +30,8 @@ class Request:
     method: str = "GET"
     hosts: tuple[str, ...] = (OURS,)
     headers: tuple[Header, ...] = ()
-    body: tuple[bytes, ...] = field(default=(b"",), repr=False)
+    body: tuple[bytes | None, ...] = field(default=(b"",), repr=False)
+    """Its pieces; the place of one may take that whoever sends is gone."""
 
     def having(self, *headers: Header) -> Request:
         """The same with more headers."""
@@ -72,7 +73,10 @@ class Door:
     def knock(self, request: Request, kind: str = "") -> list[dict[str, Any]]:
         """Send one request through the gate and give what was sent back."""
         sent: list[dict[str, Any]] = []
-        pieces = [{"type": "http.request", "body": piece, "more_body": True} for piece in request.body]
+        pieces: list[dict[str, Any]] = [
+            {"type": "http.disconnect"} if piece is None else {"type": "http.request", "body": piece, "more_body": True}
+            for piece in request.body
+        ]
         pieces[-1]["more_body"] = False
 
         async def send(message: Any) -> None:

@@ -138,7 +138,7 @@ class Gate:
         )
         if method not in allowed:
             takes = ", ".join(sorted(allowed))
-            raise Refusal(403 if method == "WEBSOCKET" else 405, f"This takes {takes} only.", takes)
+            raise Refusal(405, f"This takes {takes} only.", takes)
         if policy is None:
             raise Refusal(404, "The studio has no such page.")
         self._check_token(headers, policy, method)

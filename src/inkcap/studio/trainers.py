@@ -111,7 +111,8 @@ def _step_back(pid: int) -> None:
     with suppress(OSError):
         Path(f"/proc/{pid}/oom_score_adj").write_text(LIKELY_VICTIM)
     with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, pid, KINDNESS)
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, pid, own + KINDNESS)
 
 
 class Earlier:
