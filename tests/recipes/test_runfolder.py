@@ -135,6 +135,24 @@ def test_run_json_is_strict(key: str, value: object) -> None:
         parse_run(json.dumps(plain | {key: value}), "place")
 
 
+def test_a_run_from_before_there_were_check_sums_is_read_and_stays_what_it_is(tmp_path: Path) -> None:
+    run = _whole(tmp_path)
+    assert run.record.version == 2
+    (run.path / layout.DATA).write_text('{"classes": ["a", "b"]}')
+    with pytest.raises(RunFolderError, match=r"lenet-digits-0001/data\.json: the check sum is not that of the content"):
+        run.data()
+    plain = {**json.loads((run.path / layout.RUN).read_text()), "version": 1}
+    del plain["check"], plain["job"], plain["sweep"], plain["process"]
+    (run.path / layout.RUN).write_text(json.dumps(plain))
+    old = RunFolder.open(run.path)
+    assert old.data() == {"classes": ["a", "b"]}
+    old.update(reason="gone on with")
+    assert RunFolder.open(run.path).data() == {"classes": ["a", "b"]}
+    (run.path / layout.RUN).write_text(json.dumps({**plain, "version": 2}))
+    with pytest.raises(RunFolderError, match=r"run\.json: the check sum is not that of the content"):
+        RunFolder.open(run.path)
+
+
 @given(st.text(), st.text(), st.integers(1, 10**6))
 def test_every_name_gives_an_id_that_can_be_read_back(drawing: str, data: str, number: int) -> None:
     name = run_name(drawing, data, number)

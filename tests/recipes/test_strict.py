@@ -40,6 +40,18 @@ def test_files_from_before_there_were_seals_are_read() -> None:
         assert unsealed(plain, "x.json", RunFolderError) == plain
 
 
+def test_where_a_seal_is_needed_none_is_as_bad_as_a_wrong_one() -> None:
+    whole = sealed({"name": "moons"})
+    assert unsealed(whole, "x.json", RunFolderError, needed=True) == {"name": "moons"}
+    words = (
+        "x.json: the check sum is not that of the content, so the file was changed or damaged; put a whole copy back."
+    )
+    for damaged in ({}, {"name": "moons"}, {"namck": "f2ns", "chee": "moo256a8fb31a4357"}, {**whole, "name": "m"}):
+        assert (
+            refused(lambda value, place, error: unsealed(value, place, error, needed=True), damaged, "x.json") == words
+        )
+
+
 def test_text_and_bytes_are_read_alike() -> None:
     assert parse('{"a": "é"}', "x.json", RunFolderError) == {"a": "é"}
     assert parse('{"a": "é"}'.encode(), "x.json", RunFolderError) == {"a": "é"}

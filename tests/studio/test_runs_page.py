@@ -104,6 +104,14 @@ def test_a_damaged_run_is_listed_with_what_is_wrong(ask, tmp_path):
     assert ask(f"/api/runs/{row['id']}/delete", "POST", json={}).status_code == 200
 
 
+def test_a_damaged_summary_is_told_and_the_log_tells_instead(ask, tmp_path):
+    summary = make_run(tmp_path).path / layout.SUMMARY
+    summary.write_text(summary.read_text().replace("0.55", "0.15"))
+    row = only(ask)
+    assert (row["state"], row["best_epoch"], row["best_value"]) == ("finished", 2, 1.0)
+    assert "net-digits-0001/summary.json: the check sum" in row["hint"]
+
+
 def test_notes_and_tags_stay_with_the_run(ask, tmp_path):
     run = make_run(tmp_path)
     id = only(ask)["id"]

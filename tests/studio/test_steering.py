@@ -62,6 +62,11 @@ def test_a_run_is_paused_gone_on_with_and_found_again_by_the_next_studio_to_the_
         row = await_run(client, run, "running", epoch=row["epoch"] + 1)
         assert (row["resumed"], row["inexact"]) == (1, "")
         assert row["rate"] > 0
+        # Its speed is known from its first steps on, and it may not have taken them yet.
+        until = time.monotonic() + 20
+        while row["throughput"] is None:
+            assert time.monotonic() < until
+            row = await_run(client, run, "running", epoch=row["epoch"])
         assert row["throughput"] > 0
         row = await_run(client, run, "finished")
         assert (row["epoch"], row["resumed"]) == (RECIPE["epochs"], 1)

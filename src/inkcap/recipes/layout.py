@@ -12,7 +12,8 @@ from inkcap.recipes.fields import show
 from inkcap.recipes.strict import CHECK, dump, expect_names, expect_object, parse, sealed, unsealed
 
 FORMAT = "inkcap-run"
-VERSION = 1
+VERSION = 2
+"""From 2 on, every file of a run that only Inkcap writes has a check sum; in runs of version 1 it may lack."""
 
 RUNS = "runs"
 RUN = "run.json"
@@ -53,7 +54,8 @@ class RunRecord:
     """The content of run.json. Times are UTC; check sums are those of the weight files, empty until there are any.
 
     `process` tells the process apart from a later one with the same number; `sweep` is the trial that the run is of,
-    SWEEP/NUMBER, empty for a run of its own; `job` is what started several workers for it, and starts them again.
+    SWEEP/NUMBER, empty for a run of its own; `job` is what started several workers for it, and starts them again;
+    `version` is that of the folder, which a run keeps that is gone on with.
     """
 
     id: str
@@ -68,6 +70,12 @@ class RunRecord:
     process: str = ""
     sweep: str = ""
     job: str = ""
+    version: int = VERSION
+
+    @property
+    def seals(self) -> bool:
+        """Whether the run's other files must have their check sums."""
+        return self.version > 1
 
     @property
     def standing(self) -> str:
@@ -76,7 +84,7 @@ class RunRecord:
 
     def to_text(self) -> str:
         """Give the record as JSON."""
-        return dump(sealed({"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}))
+        return dump(sealed({"format": FORMAT, "version": self.version, **dataclasses.asdict(self)}))
 
 
 def now() -> str:
@@ -91,19 +99,18 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
         raise RunFolderError(
             f"{name}: the format {show(given.get('format'))} is not {FORMAT!r}; this is no run of Inkcap."
         )
-    if type(given.get("version")) is not int or given["version"] != VERSION:
-        raise RunFolderError(
-            f"{name}: version {show(given.get('version'))} cannot be read; this Inkcap reads {VERSION}."
-        )
+    version = given.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise RunFolderError(f"{name}: version {show(version)} cannot be read; this Inkcap reads 1 to {VERSION}.")
     names = [field.name for field in dataclasses.fields(RunRecord)]
     whole, given = given, {"process": "", "sweep": "", "job": "", **given}
     given.pop(CHECK, None)
-    expect_names(given, ["format", "version", *names], names, name, RunFolderError)
+    expect_names(given, ["format", *names], names, name, RunFolderError)
     values = {key: given[key] for key in names}
     if type(values["pid"]) is not int or values["pid"] < 0:
         raise RunFolderError(f"{name}: pid {show(values['pid'])} is not a whole number from 0.")
     for key in names:
-        if key != "pid" and not isinstance(values[key], str):
+        if key not in ("pid", "version") and not isinstance(values[key], str):
             raise RunFolderError(f"{name}: {key} {show(values[key])} is not a text.")
     if values["state"] not in STATES:
         raise RunFolderError(f"{name}: the state {show(values['state'])} is not one of {', '.join(STATES)}.")
@@ -114,7 +121,7 @@ def parse_run(text: str | bytes, name: str) -> RunRecord:
     if not _ID.fullmatch(cast("str", values["id"])):
         raise RunFolderError(f"{name}: the id {show(values['id'])} is not of the form DRAWING-DATA-0001.")
     # Last, since a value that cannot be says more.
-    unsealed(whole, name, RunFolderError)
+    unsealed(whole, name, RunFolderError, needed=version > 1)
     return RunRecord(**cast("dict[str, Any]", values))
 
 

@@ -235,7 +235,7 @@ class RunFolder:
     def _object(self, name: str) -> Mapping[str, object]:
         place = f"{self.id}/{name}"
         given = expect_object(parse(_read(self.path / name), place, RunFolderError), place, RunFolderError)
-        return unsealed(given, place, RunFolderError)
+        return unsealed(given, place, RunFolderError, needed=self.record.seals)
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,24 @@ def sealed(value: Mapping[str, object]) -> dict[str, object]:
     return {**value, CHECK: hashlib.sha256(dump(value).encode()).hexdigest()[:16]}
 
 
-def unsealed(value: Mapping[str, object], place: str, error: type[InkcapError]) -> dict[str, object]:
-    """Give an object without its check sum, which must be right; files from before there were any have none."""
+def unsealed(
+    value: Mapping[str, object], place: str, error: type[InkcapError], *, needed: bool = False
+) -> dict[str, object]:
+    """Give an object without its check sum, which must be right; files from before there were any have none.
+
+    Where one is `needed`, damage that takes its name and its form away is seen, too.
+    """
     plain = {name: item for name, item in value.items() if name != CHECK}
+    if CHECK in value and value == sealed(plain):
+        return plain
+    if needed:
+        raise error(
+            f"{place}: the check sum is not that of the content, so the file was changed or damaged; put a whole copy "
+            "back."
+        )
     last = list(value.values())[-1] if value else None
     # One whose own name is damaged is still known by its place and its form.
-    unnamed = CHECK not in value and isinstance(last, str) and _SUM.fullmatch(last)
-    if unnamed or (CHECK in value and value != sealed(plain)):
+    if CHECK in value or (isinstance(last, str) and _SUM.fullmatch(last)):
         raise error(
             f"{place}: the check sum differs, so the file was changed or damaged; put a whole copy back, or, if the "
             f"change is yours, take out {CHECK!r}."

@@ -52,6 +52,8 @@ class _Known:
     problem: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict[str, Any])
     summary: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    doubt: str = ""
+    """What is wrong with the summary, if anything: then the log tells."""
     stamps: tuple[Stamp, Stamp] = (None, None)
     notes: tuple[Stamp, str, list[str]] = (None, "", [])
     resumes: tuple[Stamp, list[dict[str, Any]]] = (None, [])
@@ -142,11 +144,12 @@ class RunList:
         if known.stamps == stamps and stamps[0] is not None and not alive:
             return
         try:
-            known.run, known.problem = _opened(path, ended=stamps[1] is not None), ""
+            known.run, known.problem = RunFolder.open(path), ""
         except RunFolderError as problem:
             known.run, known.problem = None, str(problem)
         if known.stamps != stamps or not known.recipe:
-            known.recipe, known.summary = _object(path + layout.RECIPE), _object(path + layout.SUMMARY)
+            known.recipe = _object(path + layout.RECIPE)
+            known.summary, known.doubt = _summary(known.run)
         known.stamps = stamps
 
     def _told(self, known: _Known, run: RunFolder, path: str, deadline: float) -> dict[str, Any]:
@@ -166,7 +169,7 @@ class RunList:
             "left": None,
             "rate": None,
             "checkpoint": None,
-            "hint": "",
+            "hint": known.doubt,
             "resumed": len(known.resumes[1]),
             "inexact": _inexact(known.resumes[1]),
         }
@@ -217,7 +220,7 @@ class RunList:
             "left": max(epochs * each - step, 0.0) / speed if speed and each else None,
             "rate": _number(last.values.get("rate")) if last and alive else None,
             "checkpoint": None if alive else _checkpoint(run),
-            "hint": "" if alive else _hint(path),
+            "hint": "" if alive else known.doubt or _hint(path),
         }
 
     def _speed(self, known: _Known, written: float, step: int) -> float | None:
@@ -247,18 +250,14 @@ def _stamp(path: str) -> Stamp:
     return (found.st_mtime_ns, found.st_size)
 
 
-def _opened(path: str, *, ended: bool) -> RunFolder:
-    """Open a run; one whose summary is there, the last of its files, had all the others, which are not looked for."""
-    if ended:
-        given = _object(path + layout.RUN)
-        names = layout.RunRecord.__dataclass_fields__
-        # A record that is plainly well formed is taken as it is; any other is for the run's own checks to judge.
-        if given.get("state") in layout.ENDED and set(given) == {"format", "version", *names}:
-            values = {name: given[name] for name in names}
-            plain = all(isinstance(value, str) or name == "pid" for name, value in values.items())
-            if plain and (given["format"], given["version"]) == (layout.FORMAT, layout.VERSION):
-                return RunFolder(Path(path), layout.RunRecord(**values))
-    return RunFolder.open(path)
+def _summary(run: RunFolder | None) -> tuple[Mapping[str, Any], str]:
+    """Give the summary of a run, if there is one that is whole, and what is wrong with it if not."""
+    if run is None or not (run.path / layout.SUMMARY).is_file():
+        return {}, ""
+    try:
+        return run.summary(), ""
+    except RunFolderError as problem:
+        return {}, str(problem)
 
 
 def _object(path: Path | str) -> Mapping[str, Any]:

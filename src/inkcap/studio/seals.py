@@ -32,8 +32,10 @@ def lines_behind(path: Path, read: int) -> str:
     try:
         with open(path, "rb") as file:
             header = file.read(_HEADER)
-            if len(header) < _HEADER:
+            if not header:
                 return ""
+            if len(header) < _HEADER:
+                return f"{path.name}: its first bytes are cut off, so nothing of it was read"
             magic, _, page, _, *marks = struct.unpack(">6I", header[:24])
             if magic not in (_LITTLE, _BIG) or _summed(magic, header[:24]) != struct.unpack(">2I", header[24:]):
                 return f"{path.name}: its first bytes are damaged, so nothing of it was read"

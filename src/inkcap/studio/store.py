@@ -22,6 +22,7 @@ from inkcap.recipes.layout import now
 from inkcap.structures.atomic import make_folder
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.seals import lines_behind, seal_of, seal_of_line
+from inkcap.studio.watermark import Watermark
 
 FOLDER = ".inkcap"
 FILE = "studio.db"
@@ -108,6 +109,7 @@ class Store:
             ignore = folder / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
+            self._last = Watermark(folder, fresh=not (folder / FILE).exists())
             self._db = sqlite3.connect(folder / FILE, timeout=0.5, check_same_thread=False, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{folder}: the studio cannot keep its log there ({error}). Check permissions.") from None
@@ -124,10 +126,11 @@ class Store:
                     f"{workspace}: a studio has this folder open already. Use that one, or stop it first."
                 ) from None
             raise StoreError(f"{folder / FILE}: cannot be used ({error}).") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            # What SQLite says of damage may hold the damaged bytes themselves, which are no text then.
             self._db.close()
             raise self._damaged(error) from None
-        except StoreError:
+        except BaseException:
             self._db.close()
             raise
 
@@ -152,6 +155,7 @@ class Store:
             if version != VERSION:
                 self._db.execute(f"PRAGMA user_version={VERSION}")
             self._db.execute(SUMMARIES)
+        self._compare_last()
 
     def _examine(self) -> None:
         """See that the file hangs together, and that nothing was left out of what was written last."""
@@ -168,10 +172,20 @@ class Store:
                     f"{self.folder.name}/{words}: the last edits may be lost; their files are as they were left."
                 )
 
+    def _compare_last(self) -> None:
+        """See that the edit is there that was noted as the last."""
+        last = self._last.read()
+        if last and not self.note and not self._all("SELECT 1 FROM edit WHERE drawing=? AND seq=?", last):
+            self.note = (
+                f"{self.folder.name}/{FILE}: edit {last[1]} of a drawing was written and is not there any more: the "
+                "last edits may be lost; their files are as they were left."
+            )
+
     def close(self) -> None:
         """Close the file; what was accepted is in it already."""
         with self._lock:
             self._db.close()
+            self._last.close()
 
     @contextmanager
     def _changing(self) -> Generator[None]:
@@ -311,10 +325,12 @@ class Store:
         )  # fmt: skip
         body = (_write(entry.edit), _write(entry.inverse), json.dumps(entry.made))
         values = (*head, *body, seal_of_line(head, body))
-        with self._writing("the edit"):
-            self._db.execute(f"INSERT INTO edit VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
-            if snapshot is not None:
-                self._keep(drawing, entry.seq, snapshot)
+        with self._lock:
+            with self._writing("the edit"):
+                self._db.execute(f"INSERT INTO edit VALUES ({', '.join('?' * len(values))})", values)  # noqa: S608
+                if snapshot is not None:
+                    self._keep(drawing, entry.seq, snapshot)
+            self._last.write(drawing, entry.seq)
 
     def start(self, drawing: str, text: str, saved: str) -> None:
         """Write the state with which a drawing's log begins, and the check sum of the file that has it, at once."""

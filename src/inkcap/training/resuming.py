@@ -305,7 +305,8 @@ def read_resumes(folder: RunFolder) -> list[dict[str, Any]]:
         return []
     except OSError as problem:
         raise RunFolderError(f"{place}: cannot be read ({problem.strerror}).") from None
-    given = unsealed(expect_object(parse(text, place, RunFolderError), place, RunFolderError), place, RunFolderError)
+    whole = expect_object(parse(text, place, RunFolderError), place, RunFolderError)
+    given = unsealed(whole, place, RunFolderError, needed=folder.record.seals)
     entries = given.get("resumes")
     if given.get("format") != RESUMES_FORMAT or not isinstance(entries, list):
         raise RunFolderError(f"{place}: damaged; take the file away to go on without what it says.")
