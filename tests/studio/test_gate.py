@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from fastapi import FastAPI
 from knocking import BEARER, COOKIE, OURS, OWN_PAGE, PORT, TOKEN, Door, Request, concrete
-from starlette.routing import Mount, WebSocketRoute
+from starlette.routing import Mount, Route, WebSocketRoute
 
+from inkcap.exchange.importing.limits import FILE_BYTES
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.access import Access
 from inkcap.studio.gate import HEADER_BYTES, Refusal, guarding_headers
@@ -354,10 +355,35 @@ def test_even_a_failing_handler_answers_with_the_headers_and_one_sentence(ask, m
     assert "secret" not in answer.text
 
 
+def test_what_the_table_allows_beyond_little_and_to_those_with_the_token():
+    """Said once more on purpose: whoever opens a path, or makes it wider, has to say so twice."""
+    assert {policy.path for policy in POLICIES if policy.public} == {"/", "/static/{name}"}
+    assert {policy.path for policy in POLICIES if policy.navigable} == {"/"}
+    assert {policy.path for policy in POLICIES if policy.binary} == {"/api/imports", "/api/data/upload"}
+    drawing, mebi = "/api/drawings/{id}", 2**20
+    assert {policy.path: policy.limit for policy in POLICIES if policy.limit != 65_536} == {
+        "/api/drawings": 16 * mebi,
+        f"{drawing}/step": 16 * mebi,
+        "/api/runs/{id}/answer": 16 * mebi,
+        "/api/runs/{id}/notes": 131_072,
+        "/api/imports": FILE_BYTES,
+        "/api/data/upload": 4096 * mebi,
+    }
+    assert {policy.path for policy in POLICIES if policy.methods == {"WEBSOCKET"}} == {f"{drawing}/live"}
+    assert {policy.path for policy in POLICIES if policy.methods == {"GET", "HEAD", "POST"}} == {f"{drawing}/expand"}
+    rest = {policy.methods for policy in POLICIES} - {frozenset({"WEBSOCKET"}), frozenset({"GET", "HEAD", "POST"})}
+    assert rest == {frozenset({"GET", "HEAD"}), frozenset({"POST"})}
+
+
 def test_a_route_without_a_policy_stops_the_start(app: FastAPI):
     app.get("/api/new")(lambda: None)
-    with pytest.raises(InkcapError, match="/api/new"):
+    with pytest.raises(InkcapError) as told:
         app.build_middleware_stack()
+    route = app.routes[-1]
+    assert str(told.value) == (
+        f"The studio's route {route!r} has no entry in the policy table, which names {len(POLICIES)} paths: add one to "
+        "POLICIES in inkcap/studio/policy.py."
+    )
 
 
 @pytest.mark.parametrize(
@@ -374,12 +400,22 @@ def test_a_websocket_cannot_hide_behind_a_known_path(app: FastAPI):
 
 
 def test_a_method_beyond_the_policy_stops_the_start(app: FastAPI):
-    app.post("/api/workspace")(lambda: None)
-    with pytest.raises(InkcapError, match="POST"):
+    app.api_route("/api/workspace", methods=["PUT", "POST"])(lambda: None)
+    with pytest.raises(InkcapError) as told:
         require_policies(app.routes)
+    assert str(told.value) == (
+        "The studio's route /api/workspace answers POST, PUT, its policy allows GET, HEAD: bring the two together."
+    )
+    endless = Route("/api/workspace", endpoint=print)
+    endless.methods = set()
+    with pytest.raises(InkcapError, match=r"^The studio's route /api/workspace answers every method, its policy"):
+        require_policies([endless])
 
 
 def test_an_entry_that_nothing_serves_stops_the_start(app: FastAPI, monkeypatch):
-    monkeypatch.setattr("inkcap.studio.policy.POLICIES", (*POLICIES, Policy("/old")))
-    with pytest.raises(InkcapError, match="/old"):
+    monkeypatch.setattr("inkcap.studio.policy.POLICIES", (*POLICIES, Policy("/old"), Policy("/older")))
+    with pytest.raises(InkcapError) as told:
         require_policies(app.routes)
+    assert str(told.value) == (
+        "The policy table names /old, /older, and no route of the studio serves it: remove the entry."
+    )
