@@ -90,6 +90,14 @@ def test_group_repeat_inside_and_dissolve_keep_the_network():
     assert len(made) == 2
 
 
+@pytest.mark.parametrize("id", ["=(=(", "no id", "x" * 65])
+def test_the_use_of_a_new_group_has_an_id_that_can_be_read_again(id):
+    drawing = draw("lenet")
+    with pytest.raises(DrawingError, match=r"use: .* is not an id"):
+        run(drawing, "group", ids=["b", "c"], name="block", id=id)
+    assert drawing == draw("lenet")
+
+
 def test_paste_takes_new_names_and_can_be_repeated():
     drawing, copied = draw("lenet"), Drawing("copied")
     copied.add("b", "2D-relu")

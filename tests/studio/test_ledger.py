@@ -192,3 +192,20 @@ def test_many_edits_open_from_a_whole_state(tmp_path, monkeypatch):
     assert [again.at(i).positions.get("a") for i in (0, 1, 16)] == [None, Position("a", 0, 0), Position("a", 15, 0)]
     assert from_text(again.drawing.to_text()) == again.drawing
     store.close()
+
+
+def test_what_could_not_be_read_from_the_log_again_does_not_come_into_it(tmp_path):
+    store, ledger = opened(tmp_path)
+    before = ledger.drawing.to_text()
+
+    def careless(drawing):
+        drawing.apply(Edit("add", (Put(Capsule("no id", "relu", 1)),)))
+        return "add", ["no id"]
+
+    with pytest.raises(DrawingError, match="'no id' is not an id"):
+        ledger.run("one", 1, careless)
+    assert (ledger.seq, ledger.drawing.to_text()) == (0, before)
+    store.close()
+    store, ledger = opened(tmp_path)
+    assert ledger.drawing.to_text() == before
+    store.close()

@@ -37,7 +37,7 @@ def make_group(drawing: Drawing, ids: Iterable[str], name: str, use_id: str = ""
         raise DrawingError("a capsule that neurons in columns read from or write into stays outside of groups")
     _check_ties(drawing, set(chosen))
     making = _Making(drawing, chosen)
-    use = use_id or drawing.fresh_vertex(name)
+    use = read_id(use_id, "use") if use_id else drawing.fresh_vertex(name)
     group = Group(
         name,
         {},

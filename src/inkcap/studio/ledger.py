@@ -109,7 +109,8 @@ class Ledger:
         """Accept what a command makes of the drawing, as one edit."""
         work = self.drawing.copy()
         label, made = command(work)
-        edit = difference(self.drawing, work, label[:NAME_LENGTH])
+        # Read like what a tab sends: nothing comes into the log that could not be read from it again.
+        edit = Edit.from_json(difference(self.drawing, work, label[:NAME_LENGTH]).to_json())
         return self._accept(Entry(0, client, number, "", "edit", 0, edit.label, edit, edit, tuple(made)))
 
     def undo(self, client: str, number: int | None) -> Entry:
