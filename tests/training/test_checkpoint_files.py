@@ -108,6 +108,9 @@ def test_no_call_that_fails_costs_a_checkpoint(
         for step in range(1, before + 1):
             write_checkpoint(folder, 10 * step, files_of(10 * step))
         calls, written = _write_with(monkeypatch, folder, 99, place, kind)
+        if kind in ("ENOSPC", "EIO") and folder.is_dir():
+            # Who lives on takes away at once what it could not finish: on a full disk nobody else makes room.
+            assert [name for name in os.listdir(folder) if name.startswith(".new-")] == [], (kind, place)
         newest, problems = newest_checkpoint(folder)
         assert problems == [], (kind, place)
         known = [10 * before] * (before > 0) + [99]
@@ -326,9 +329,15 @@ def test_where_folders_cannot_be_opened_only_files_are_synced(tmp_path: Path, mo
 def test_a_folder_that_another_makes_at_the_same_time_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "checkpoints"
     folder.mkdir()
-    seen = iter((False,))
-    monkeypatch.setattr(Path, "is_dir", lambda path, found=Path.is_dir: next(seen, None) or found(path))
+    looks, found = [], Path.is_dir
+
+    def look(path: Path) -> bool:
+        looks.append(path)
+        return len(looks) > 1 and found(path)
+
+    monkeypatch.setattr(Path, "is_dir", look)
     assert write_checkpoint(folder, 5, files_of(5)) == folder / "5"
+    assert looks[0] == folder
 
 
 def test_one_that_cannot_be_looked_into_gives_way_to_the_one_before(
@@ -350,6 +359,17 @@ def test_one_that_cannot_be_looked_into_gives_way_to_the_one_before(
     assert newest.step == 10
     assert problems == ["[Errno 13] Permission denied: '20'"]
     assert newest_checkpoint(tmp_path / "none") == (None, [])
+
+
+def test_one_that_is_damaged_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    for step in (10, 20):
+        write_checkpoint(tmp_path, step, files_of(step))
+    (tmp_path / "20" / "state").write_bytes(b"other")
+    newest, problems = newest_checkpoint(tmp_path)
+    assert newest is not None
+    assert (newest.step, newest.files) == (10, content_of(10))
+    assert len(problems) == 1
+    assert problems[0].endswith("20/state: the check sum differs; the file is damaged.")
 
 
 def test_what_stands_in_the_way_of_setting_aside_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
