@@ -216,7 +216,7 @@ class Store:
         with self._lock:
             try:
                 return self._db.execute(sql, values).fetchall()
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise self._damaged(error) from None
 
     # Drawings ------------------------------------------------------------------------------------------------
