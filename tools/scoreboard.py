@@ -4,7 +4,8 @@ Usage: python tools/scoreboard.py [tally]     take the figures of a tally, if on
 
 A tally is what campaigns write to the file that INKCAP_TALLY names: one JSON object a line, with the campaign, the
 test, whether it was the full count, and its figures. A row that is marked as whole has all of its count in the quick
-part, which every `make test` runs.
+part, which every `make test` runs. One that states what its full count is says so as long as that is not reached:
+long campaigns run in parts.
 """
 
 from __future__ import annotations
@@ -92,12 +93,21 @@ def row_of(row: Record, entries: Sequence[Record]) -> str:
     reached = "; ".join(map(told, chosen)) or "not run"
     if quick and not full and not row.get("whole"):
         reached = f"quick: {reached}; the full count was not run"
+    reached += "".join(lacking(row, full))
     files = sorted({entry["test"].partition("::")[0] for entry in chosen})
     named = f'"{" ".join(files)}"' if len(files) > 1 else "".join(files)
     repeat = (f"`make soak TESTS={named}`" if full else f"`pytest {' '.join(files)}`") if files else ""
     when = max((entry["when"] for entry in chosen), default="")
     cells = (row["campaign"], row["broken"], row["target"], reached, row["others"], repeat, when)
     return "| " + " | ".join(cells) + " |"
+
+
+def lacking(row: Record, full: Sequence[Record]) -> Iterable[str]:
+    """Say how far the full count has come, where only some of its parts were run."""
+    for name, wanted in row.get("counts", {}).items():
+        done = sum(entry["figures"].get(name, 0) for entry in full)
+        if full and done < wanted:
+            yield f"; so far {shown(done)} {name.replace('_', ' ')} of {shown(wanted)}"
 
 
 def table(data: Record) -> str:

@@ -80,3 +80,12 @@ def test_a_campaign_whose_quick_part_is_all_of_it_lacks_nothing() -> None:
     row = {"campaign": "R8", "broken": "", "target": "", "others": "", "whole": True}
     entry = {"campaign": "R8", "full": False, "test": "tests/a.py::t", "what": "", "when": "", "figures": {"cases": 60}}
     assert "| cases 60 |" in scoreboard.row_of(row, [entry])
+
+
+def test_a_campaign_of_which_some_parts_were_run_says_how_far_it_has_come() -> None:
+    row = {"campaign": "R1", "broken": "", "target": "", "others": "", "counts": {"kills": 20_000}}
+    entry = {"campaign": "R1", "full": True, "test": "tests/a.py::t", "what": "", "when": ""}
+    assert "| kills 12\u202f054; so far 12\u202f054 kills of 20\u202f000 |" in scoreboard.row_of(
+        row, [{**entry, "figures": {"kills": 12_054}}]
+    )
+    assert "| kills 20\u202f009 |" in scoreboard.row_of(row, [{**entry, "figures": {"kills": 20_009}}])
