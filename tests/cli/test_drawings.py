@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -165,21 +164,26 @@ def test_quick_commands_never_import_torch(command, tmp_path) -> None:
 
 
 def test_check_answers_in_a_blink(tmp_path) -> None:
-    """The aim is half a second, start-up included; the guard is five times that, for a busy machine."""
+    """The aim is half a second, start-up included; the guard is five times that, for a slow machine.
+
+    Measured by the processor: what others do beside it is no fault of the command.
+    """
     from inkcap.zoo import draw
 
     draw("lenet").save(tmp_path / "lenet.inkcap.json")
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        before = os.times()
         subprocess.run(
             [sys.executable, "-m", "inkcap", "check", "lenet.inkcap.json"],
             cwd=tmp_path,
             check=True,
             capture_output=True,
         )
-        best = min(best, time.perf_counter() - start)
-    assert best < 2.5
+        after = os.times()
+        spent = after.children_user - before.children_user + after.children_system - before.children_system
+        best = min(best, spent)
+    assert 0 < best < 2.5
 
 
 def test_a_closed_pipe_is_no_error(tmp_path) -> None:

@@ -185,7 +185,6 @@ class Store:
         """Close the file; what was accepted is in it already."""
         with self._lock:
             self._db.close()
-            self._last.close()
 
     @contextmanager
     def _changing(self) -> Generator[None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from inkcap.studio.seals import seal_of
 
@@ -23,7 +22,6 @@ class Watermark:
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         """Look after the one in a folder; a `fresh` file of the studio's has none of the edits before it."""
         self._path = folder / FILE
-        self._file: BinaryIO | None = None
         if fresh:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
@@ -38,14 +36,6 @@ class Watermark:
 
     def write(self, drawing: str, number: int) -> None:
         """Note that an edit is on the disk; one that cannot be noted is there all the same."""
-        with suppress(OSError):
-            if self._file is None:
-                self._file = open(self._path, "r+b" if self._path.exists() else "xb", buffering=0)  # noqa: SIM115
-            self._file.seek(0)
-            self._file.write(f"{drawing} {number} {seal_of(drawing, number)}".ljust(_SIZE - 1).encode() + b"\n")
-
-    def close(self) -> None:
-        """Let the file go."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        content = f"{drawing} {number} {seal_of(drawing, number)}".ljust(_SIZE - 1).encode() + b"\n"
+        with suppress(OSError), open(self._path, "r+b" if self._path.exists() else "xb", buffering=0) as file:
+            file.write(content)
