@@ -56,19 +56,21 @@ class Guarded:
 
 
 GATE = ("tests/studio/test_gate.py", "tests/studio/test_access.py", "tests/fortress/test_gate_matrix.py")
+CODEC = ("tests/drawing/test_codec.py",)
 LIMITS = ("tests/drawing/test_limits.py",)
 LIMITED = Guarded(LIMITS, r"\blimits\.")
 GUARDED = {
     "inkcap.studio.gate": Guarded(GATE),
     "inkcap.studio.policy": Guarded(GATE),
     "inkcap.studio.access": Guarded(GATE),
-    "inkcap.drawing.codec": Guarded(("tests/drawing/test_codec.py",)),
+    "inkcap.drawing.codec": Guarded(CODEC),
     "inkcap.recipes.strict": Guarded(("tests/recipes/test_strict.py",)),
     "inkcap.recipes.checkpoints": Guarded(("tests/training/test_checkpoint_files.py",)),
-    "inkcap.drawing.limits": Guarded(LIMITS),
+    # Those of depth and of whole numbers are the codec's to keep.
+    "inkcap.drawing.limits": Guarded((*LIMITS, *CODEC)),
     **{
         f"inkcap.drawing.{name}": LIMITED
-        for name in ("files", "history", "document", "plain", "groups", "group_sizes", "fields", "records")
+        for name in ("files", "history", "plain", "groups", "group_sizes", "fields", "records")
     },
 }
 

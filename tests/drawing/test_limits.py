@@ -141,3 +141,9 @@ def test_a_giver_is_looked_for_as_deep_as_groups_may_be(monkeypatch: pytest.Monk
     assert found is not None
     assert found.id == "p"
     assert nested(3).giver("top") is None
+
+
+def test_a_note_is_told_by_its_place() -> None:
+    assert "notes[0].id: 'no id'" in refusal(from_text, document(notes=[{"id": "no id", "text": "x"}]))
+    long = "x" * (limits.TEXT_LENGTH + 1)
+    assert "notes[0].text: has 20001 characters" in refusal(from_text, document(notes=[{"id": "n", "text": long}]))
