@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -164,26 +166,24 @@ def test_quick_commands_never_import_torch(command, tmp_path) -> None:
 
 
 def test_check_answers_in_a_blink(tmp_path) -> None:
-    """The aim is half a second, start-up included; the guard is five times that, for a slow machine.
+    """The aim is half a second, start-up included; the guard is five times that.
 
-    Measured by the processor: what others do beside it is no fault of the command.
+    What other tests do beside it is told from slowness by looking again.
     """
     from inkcap.zoo import draw
 
     draw("lenet").save(tmp_path / "lenet.inkcap.json")
-    best = float("inf")
-    for _ in range(3):
-        before = os.times()
+    tries: list[float] = []
+    while len(tries) < 12 and min(tries, default=math.inf) >= 2.5:
+        start = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "inkcap", "check", "lenet.inkcap.json"],
             cwd=tmp_path,
             check=True,
             capture_output=True,
         )
-        after = os.times()
-        spent = after.children_user - before.children_user + after.children_system - before.children_system
-        best = min(best, spent)
-    assert 0 < best < 2.5
+        tries.append(time.perf_counter() - start)
+    assert min(tries) < 2.5, tries
 
 
 def test_a_closed_pipe_is_no_error(tmp_path) -> None:
