@@ -6,6 +6,7 @@ import pytest
 from drawn import random_drawings
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timing import least
 
 from inkcap.drawing import Capsule, Connection, Drawing, DrawingError, Edit, Note, Put, Remove, from_text
 from inkcap.zoo import draw
@@ -165,3 +166,99 @@ def test_two_connections_between_one_pair_are_allowed() -> None:
     drawing.add("b", "1D-relu", dimension=2)
     assert drawing.connect("a", "b", "full") == "a-b"
     assert drawing.connect("a", "b", "transfer") == "a-b-2"
+
+
+NAMES = [f"n{number}" for number in range(6)]
+patches_of_two_kinds = st.lists(
+    st.one_of(
+        st.builds(
+            Put,
+            st.one_of(
+                st.builds(lambda id: Note(id, "x"), st.sampled_from(NAMES)),
+                st.builds(lambda id: Capsule(id, "relu", 1), st.sampled_from(NAMES)),
+            ),
+            st.one_of(st.none(), st.integers(0, 7)),
+        ),
+        st.builds(Remove, st.sampled_from(["note", "capsule"]), st.sampled_from(NAMES)),
+    ),
+    max_size=24,
+)
+
+
+def in_order(drawing: Drawing) -> tuple[list[str], list[str]]:
+    return list(drawing.notes), list(drawing.capsules)
+
+
+@settings(max_examples=300, deadline=None)
+@given(patches_of_two_kinds)
+def test_many_patches_of_one_edit_do_what_each_does_alone(patches: list[Put | Remove]) -> None:
+    together, alone = Drawing("x"), Drawing("x")
+    orders: dict[str, list[str]] = {"note": [], "capsule": []}
+    for drawing in (together, alone):
+        drawing.apply(Edit("two", (Put(Note("n0", "x")), Put(Capsule("n1", "relu", 1)))))
+    orders["note"], orders["capsule"] = ["n0"], ["n1"]
+    before, allowed = in_order(together), True
+    for patch in patches:
+        kind, id = (patch.record.kind, patch.record.id) if isinstance(patch, Put) else (patch.kind, patch.id)
+        if isinstance(patch, Remove) and id not in orders[kind]:
+            allowed = False
+            break
+        if isinstance(patch, Remove):
+            orders[kind].remove(id)
+        elif id not in orders[kind]:
+            orders[kind].insert(len(orders[kind]) if patch.index is None else patch.index, id)
+        alone.apply(Edit("one", (patch,)))
+    if not allowed:
+        with pytest.raises(DrawingError, match="to remove"):
+            together.apply(Edit("many", tuple(patches)))
+        assert in_order(together) == before
+        return
+    together.apply(Edit("many", tuple(patches)))
+    assert in_order(together) == in_order(alone) == (orders["note"], orders["capsule"])
+    assert together == alone
+    together.undo()
+    assert in_order(together) == before
+    together.redo()
+    assert in_order(together) == in_order(alone)
+
+
+def test_half_of_a_large_drawing_is_removed_and_brought_back_in_no_time() -> None:
+    drawing = Drawing("large")
+    drawing.add("n0", "1D-data", dimension=4)
+    for number in range(1, 6_000):
+        drawing.then(f"n{number}", "1D-tanh", dimension=4)
+    before, half = drawing.to_text(), drawing.copy()
+    lines = list(half.connections)[:3_000]
+    removals = [patch for number, line in enumerate(lines)
+                for patch in (Remove("connection", line), Remove("capsule", f"n{number}"))]  # fmt: skip
+    told: list[tuple[int, str | None]] = []
+
+    def apply() -> None:
+        half.apply(Edit("half", tuple(removals)))
+        half.undo()
+
+    def remove() -> None:
+        half.remove(*(f"n{number}" for number in range(3_000)))
+        told.append((len(half.capsules), half.undo()))
+
+    # It took four seconds when each that came back moved all behind it.
+    for work in (apply, remove):
+        assert least(work, 1) < 1
+        assert half.to_text() == before
+    assert told[0] == (3_000, "remove n0, n1, n2, n3, n4, n5, … 2994 more")
+
+
+@settings(max_examples=50, deadline=None)
+@given(random_drawings(), st.data())
+def test_what_is_removed_together_is_what_each_removal_takes(drawing: Drawing, data: st.DataObject) -> None:
+    known = [*drawing.capsules, *drawing.connections]
+    ids = data.draw(st.lists(st.sampled_from(known), max_size=6)) if known else []
+    one_by_one = drawing.copy()
+    for id in ids:
+        if id in one_by_one.capsules or id in one_by_one.connections:
+            one_by_one.remove(id)
+    before = drawing.to_text()
+    drawing.remove(*ids)
+    assert drawing == one_by_one
+    drawing.undo()
+    assert drawing.to_text() == before

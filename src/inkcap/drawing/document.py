@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
-from inkcap.drawing.edits import Edit, Patch, Put, Record, Remove
+from inkcap.drawing.edits import Edit, Put, Record, Remove
 from inkcap.drawing.fields import fresh_id, read_attributes, read_id
 from inkcap.drawing.groups import Group, Use
 from inkcap.drawing.history import Document
@@ -27,6 +27,7 @@ from inkcap.symbols import (
     suggest,
     worn_in_face,
 )
+from inkcap.theory.errors import some
 
 
 class Drawing(Document):
@@ -258,20 +259,22 @@ class Drawing(Document):
             new = Use.from_json(replace(use, arguments=arguments).to_json(), f"use {id}")
         self.apply(Edit(f"change {id}", (Put(new),)))
 
-    def remove(self, id: str) -> None:
-        """Remove a connection, a note, or a capsule with all its connections."""
-        patches: list[Patch] = []
-        for kind in ("connection", "note"):
-            if id in self._records[kind]:
-                patches = [Remove(kind, id)]
-        if not patches:
+    def remove(self, *ids: str) -> None:
+        """Remove connections, notes, and capsules with all their connections, in one edit."""
+        named = dict.fromkeys(ids)
+        notes = [id for id in named if id in self.notes]
+        lines = {id: None for id in named if id in self.connections and id not in self.notes}
+        vertices = {id: None for id in named if id not in self.notes and id not in lines}
+        for id in vertices:
             self.check_vertex(id)
-            touching = (c.id for c in self.connections.values() if id in (c.back, c.front))
-            patches = [*(Remove("connection", c) for c in touching)]
-            patches.append(Remove("capsule" if id in self.capsules else "use", id))
-        if id in self.positions:
-            patches.append(Remove("position", id))
-        self.apply(Edit(f"remove {id}", tuple(patches)))
+        lines |= {c.id: None for c in self.connections.values() if c.back in vertices or c.front in vertices}
+        patches = [
+            *(Remove("connection", id) for id in lines),
+            *(Remove("note", id) for id in notes),
+            *(Remove("capsule" if id in self.capsules else "use", id) for id in vertices),
+            *(Remove("position", id) for id in named if id in self.positions),
+        ]
+        self.apply(Edit(f"remove {some(list(named))}", tuple(patches)))
 
     def move(self, id: str, x: Any, y: Any) -> None:
         """Place a capsule or a note on the canvas."""

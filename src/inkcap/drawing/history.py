@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
 from inkcap.drawing.edits import Edit, Meta, Patch, Put, Record, Remove
 from inkcap.drawing.groups import Group, Use, check_group
+from inkcap.drawing.ordering import Ordered
 from inkcap.drawing.plain import Plain
 from inkcap.drawing.records import Capsule, Connection, Note, Position
 from inkcap.drawing.trail import Mark, Touched, Trail
@@ -138,32 +139,32 @@ class Document:
         """Apply an edit whole or not at all, and give its inverse to whoever keeps a history of their own."""
         inverse: list[Patch] = []
         try:
-            for patch in edit.patches:
-                inverse.append(self._patch(patch))
+            self._patch(edit.patches, inverse)
             self._check_references(edit)
         except DrawingError:
-            for patch in reversed(inverse):
-                self._patch(patch)
+            self._patch(inverse[::-1], [])
             raise
         return Edit(edit.label, tuple(reversed(inverse)))
 
-    def _patch(self, patch: Patch) -> Patch:
-        if isinstance(patch, Put):
-            records = self._to_write(patch.record.kind, patch.record.id)
-            old = records.get(patch.record.id)
-            if old is None and patch.index is not None and patch.index < len(records):
-                items = list(records.items())
-                items.insert(patch.index, (patch.record.id, patch.record))
-                records.clear()
-                records.update(items)
-            else:
-                records[patch.record.id] = patch.record
-            return Remove(patch.record.kind, patch.record.id) if old is None else Put(old)
-        if patch.id not in self._records[patch.kind] or patch.kind == "meta":
-            raise DrawingError(f"there is no {patch.kind} {patch.id!r} to remove")
-        records = self._to_write(patch.kind, patch.id, removed=True)
-        index = list(records).index(patch.id)
-        return Put(records.pop(patch.id), index)
+    def _patch(self, patches: Iterable[Patch], inverse: list[Patch]) -> None:
+        """Make changes one after another, and note how each is taken back."""
+        orders: dict[str, Ordered] = {}
+        try:
+            for patch in patches:
+                kind, id = (patch.record.kind, patch.record.id) if isinstance(patch, Put) else (patch.kind, patch.id)
+                if isinstance(patch, Remove) and (id not in self._records[kind] or kind == "meta"):
+                    raise DrawingError(f"there is no {kind} {id!r} to remove")
+                records = self._to_write(kind, id, removed=isinstance(patch, Remove))
+                if kind not in orders:
+                    orders[kind] = Ordered(records)
+                if isinstance(patch, Put):
+                    old = orders[kind].put(patch.record, patch.index)
+                    inverse.append(Remove(kind, id) if old is None else Put(old))
+                else:
+                    inverse.append(Put(*orders[kind].take(id)))
+        finally:
+            for order in orders.values():
+                order.close()
 
     def _to_write(self, kind: str, id: str, *, removed: bool = False) -> dict[str, Record]:
         """Give the records of a kind, one of which is about to change."""

@@ -29,6 +29,7 @@ from inkcap.studio.ledger import Command, Refused
 from inkcap.studio.pasting import paste
 from inkcap.studio.renaming import rename
 from inkcap.symbols import CAPSULES, capsule_symbol, connection_symbol, parse_face
+from inkcap.theory.errors import some
 
 Arguments = Mapping[str, Any]
 Made = tuple[str, Iterable[str]]
@@ -127,13 +128,10 @@ def _same_rank(drawing: Drawing, back: str, front: str) -> bool:
 def _remove(drawing: Drawing, arguments: Arguments) -> Made:
     """Remove things with all that hangs on them."""
     ids = _texts(arguments, "ids")
-    for id in ids:
-        known: Mapping[str, Any]
-        for known in (drawing.capsules, drawing.uses, drawing.connections, drawing.notes):
-            if id in known:
-                drawing.remove(id)
-                break
-    return f"remove {', '.join(ids)}", []
+    known = (drawing.capsules, drawing.uses, drawing.connections, drawing.notes)
+    if there := [id for id in ids if any(id in records for records in known)]:
+        drawing.remove(*there)
+    return f"remove {some(ids)}", []
 
 
 def _group(drawing: Drawing, arguments: Arguments) -> Made:

@@ -33,30 +33,53 @@ export function fromFile(file: DrawingFile): Drawing {
   };
 }
 
-/** Apply an edit and give the new drawing; removing what is gone already does nothing, because a server may have done it. */
-export function applyEdit(drawing: Drawing, edit: Edit): Drawing {
-  const changed: Partial<Record<Kind, Map<string, unknown>>> = {};
-  const open = (kind: Kind): Map<string, unknown> => {
-    const there = changed[kind] ?? new Map<string, unknown>(drawing[kind] as ReadonlyMap<string, unknown>);
-    changed[kind] = there;
-    return there;
-  };
-  for (const patch of edit.patches) {
-    if ("remove" in patch) open(patch.remove).delete(patch.id);
-    else place(open(patch.put), patch.id, patch.record, patch.index);
+/** Records of one kind while an edit changes them: their order is kept beside them, so that a thousand cost no more than one each. */
+class Ordered {
+  private order: string[] | null = null;
+
+  constructor(readonly records: Map<string, unknown>) {}
+
+  put(id: string, record: unknown, index: number | undefined): void {
+    if (!this.records.has(id)) {
+      if (index !== undefined && index < this.records.size) {
+        this.order ??= [...this.records.keys()];
+        this.order.splice(index, 0, id);
+      } else this.order?.push(id);
+    }
+    this.records.set(id, record);
   }
-  return { ...drawing, ...(changed as Partial<Drawing>) };
+
+  remove(id: string): void {
+    this.close();
+    this.records.delete(id);
+  }
+
+  close(): void {
+    if (!this.order) return;
+    const ordered = this.order.map((id) => [id, this.records.get(id)] as const);
+    this.records.clear();
+    for (const [id, record] of ordered) this.records.set(id, record);
+    this.order = null;
+  }
 }
 
-function place(records: Map<string, unknown>, id: string, record: unknown, index: number | undefined): void {
-  if (records.has(id) || index === undefined || index >= records.size) {
-    records.set(id, record);
-    return;
+/** Apply an edit and give the new drawing; removing what is gone already does nothing, because a server may have done it. */
+export function applyEdit(drawing: Drawing, edit: Edit): Drawing {
+  const changed: Partial<Record<Kind, Ordered>> = {};
+  const open = (kind: Kind): Ordered => {
+    changed[kind] ??= new Ordered(new Map<string, unknown>(drawing[kind] as ReadonlyMap<string, unknown>));
+    return changed[kind];
+  };
+  for (const patch of edit.patches) {
+    if ("remove" in patch) open(patch.remove).remove(patch.id);
+    else open(patch.put).put(patch.id, patch.record, patch.index);
   }
-  const items = [...records.entries()];
-  items.splice(index, 0, [id, record]);
-  records.clear();
-  for (const [key, value] of items) records.set(key, value);
+  const made: Partial<Record<Kind, Map<string, unknown>>> = {};
+  for (const [kind, ordered] of Object.entries(changed)) {
+    ordered.close();
+    made[kind as Kind] = ordered.records;
+  }
+  return { ...drawing, ...(made as Partial<Drawing>) };
 }
 
 /** The edit that takes an edit back, for the drawing as it is before it. */

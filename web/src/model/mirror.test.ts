@@ -31,6 +31,38 @@ describe("edits", () => {
   });
 });
 
+describe("an edit of many patches", () => {
+  it("brings everything to its place, one at a time or all at once", () => {
+    const before = fromFile(file("a", "b", "c", "d"));
+    const patches = [
+      { put: "capsule", id: "x", record: capsule("x"), index: 1 },
+      { put: "capsule", id: "y", record: capsule("y") },
+      { remove: "capsule", id: "b" },
+      { put: "capsule", id: "b", record: capsule("b", 5), index: 0 },
+      { put: "capsule", id: "c", record: capsule("c", 7), index: 0 },
+      { put: "capsule", id: "z", record: capsule("z"), index: 99 },
+    ] satisfies Edit["patches"];
+    const one = patches.reduce((now, patch) => applyEdit(now, { label: "", patches: [patch] }), before);
+    const all = applyEdit(before, { label: "", patches });
+    expect(ids(all)).toEqual(["b", "a", "x", "c", "d", "y", "z"]);
+    expect([...all.capsule]).toEqual([...one.capsule]);
+  });
+
+  it("brings thousands back in no time", () => {
+    const names = Array.from({ length: 12000 }, (_, i) => `n${i}`);
+    const before = fromFile(file(...names));
+    const gone = names.filter((_, i) => i % 2 === 0);
+    const removed = applyEdit(before, { label: "", patches: gone.map((id) => ({ remove: "capsule", id })) });
+    const start = performance.now();
+    const back = applyEdit(removed, {
+      label: "",
+      patches: gone.map((id, i) => ({ put: "capsule", id, record: capsule(id), index: 2 * i })),
+    });
+    expect(performance.now() - start).toBeLessThan(2000);
+    expect(ids(back)).toEqual(names);
+  });
+});
+
 describe("the mirror", () => {
   it("shows an edit before the server has it, and once only after", () => {
     const mirror = new Mirror("me");
