@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from inkcap.drawing import Drawing, DrawingError, from_text, limits, load_drawing
+from inkcap.drawing import (
+    Drawing,
+    DrawingError,
+    Edit,
+    Put,
+    dissolve,
+    from_text,
+    limits,
+    load_drawing,
+    make_group,
+)
 from inkcap.drawing.group_sizes import Counts, refusals
 from inkcap.drawing.groups import Group
 from inkcap.drawing.plain import Plain
 
-CAPSULES, CONNECTIONS, PLAIN_CONNECTIONS = 20_000, 60_000, 5_000_000
+CAPSULES, CONNECTIONS, PLAIN_CONNECTIONS, SHEET = 20_000, 60_000, 5_000_000, 100_000_000
 
 
 def refusal(work: Callable[..., object], *given: Any) -> str:
@@ -147,3 +159,39 @@ def test_a_note_is_told_by_its_place() -> None:
     assert "notes[0].id: 'no id'" in refusal(from_text, document(notes=[{"id": "no id", "text": "x"}]))
     long = "x" * (limits.TEXT_LENGTH + 1)
     assert "notes[0].text: has 20001 characters" in refusal(from_text, document(notes=[{"id": "n", "text": long}]))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_everything_lies_on_the_sheet(axis: int, sign: int) -> None:
+    def at(place: float) -> dict[str, list[float]]:
+        return {"a": [sign * place, 7] if axis == 0 else [7, sign * place]}
+
+    for section in ({"positions": at(SHEET)}, {"groups": [{"id": "g", "positions": at(SHEET)}]}):
+        from_text(document(**section))
+    beyond = at(SHEET + 1)
+    assert refusal(from_text, document(positions=beyond)) == (
+        f"positions.a: must lie within {SHEET} of the origin, not at {beyond['a']}; "
+        "without a position it is placed beside the others"
+    )
+    assert "positions.a: must lie within" in refusal(
+        from_text, document(groups=[{"id": "g", "positions": at(math.nextafter(SHEET, math.inf))}])
+    )
+    drawing = from_text(document(capsules=[capsule("a")]))
+    drawing.move("a", *at(SHEET)["a"])
+    assert refusal(drawing.move, "a", *at(SHEET + 1)["a"]).startswith("the place of a: must lie within")
+
+
+def test_what_comes_together_at_the_edge_of_the_sheet_stays_on_it() -> None:
+    drawing = from_text(document(capsules=[capsule("a"), capsule("b")], connections=[line("l")]))
+    drawing.move("a", -SHEET, SHEET)
+    drawing.move("b", 100 - SHEET, SHEET)
+    use = make_group(drawing, ["b"], "g")
+    # Its input would lie further out than anything may.
+    places = drawing.groups[drawing.uses[use].group].positions
+    assert min(place.x for place in places.values()) == -SHEET
+    drawing.apply(Edit("repeat", (Put(replace(drawing.uses[use], repeat=3)),)))
+    drawing.move(use, SHEET, SHEET)
+    dissolve(drawing, use)
+    assert max(place.x for place in drawing.positions.values()) == SHEET
+    assert from_text(drawing.to_text()) == drawing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import time
 from collections import Counter
 from xml.etree import ElementTree as Xml
 
@@ -12,7 +13,20 @@ import pytest
 from PIL import Image
 from small_zoo import each_network
 
-from inkcap.drawing import Capsule, Drawing, Edit, Group, Layout, PictureError, Plain, Put, Use, draw_svg, svg_to_png
+from inkcap.drawing import (
+    Capsule,
+    Drawing,
+    Edit,
+    Group,
+    Layout,
+    PictureError,
+    Plain,
+    Put,
+    Use,
+    draw_svg,
+    limits,
+    svg_to_png,
+)
 from inkcap.drawing.glyphs import SIGNS, form_of
 from inkcap.drawing.layout import Direction
 from inkcap.drawing.picture import layout_of
@@ -153,6 +167,20 @@ def test_a_drawing_with_a_cycle_a_loop_and_an_empty_drawing_are_drawn():
     assert Xml.fromstring(draw_svg(Drawing("empty"))).tag == f"{SVG}svg"  # noqa: S314
 
 
+def test_what_lies_at_the_corners_of_the_sheet_is_drawn_with_its_texts_in_no_time():
+    drawing = Drawing("far")
+    for number, symbol in enumerate(("1D-data", "1D-tanh", "1D-tanh", "1D-softmax")):
+        drawing.add(f"n{number}", symbol, dimension=3)
+        drawing.move(f"n{number}", *(limits.SHEET if bit else -limits.SHEET for bit in (number & 1, number & 2)))
+    for back, front in ((0, 1), (1, 2), (0, 3), (2, 3)):
+        drawing.connect(f"n{back}", f"n{front}", "full")
+    start = time.process_time()
+    svg = draw_svg(drawing, weight_labels=dict.fromkeys(drawing.connections, "3×3"))
+    # As many points of its lines as it is long would be more than any memory holds.
+    assert time.process_time() - start < 10
+    assert svg.count(">3×3<") == 4
+
+
 def test_neurons_are_circles_with_lines_that_have_arrows_only_where_stated():
     drawing = Drawing("plain")
     drawing.add("x", "data neuron")
@@ -241,3 +269,7 @@ def test_what_cannot_be_a_png_is_refused():
         svg_to_png(draw_svg(draw("mlp")), 1000)
     with pytest.raises(PictureError, match="cannot be turned"):
         svg_to_png("not an svg")
+    sheet = '<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{0}"></svg>'
+    with pytest.raises(PictureError, match="the PNG would have 8010×8010 pixels, 64000000 are allowed"):
+        svg_to_png(sheet.format(801), 10)
+    assert opened(svg_to_png(sheet.format(800), 10)).size == (8000, 8000)

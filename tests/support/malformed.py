@@ -149,6 +149,10 @@ class Grammar:
         ends = {"inputs": {"in": letters[0]}, "outputs": {"out": letters[-1]}}
         return record | {name: self.or_junk(lambda ports=ports: ports) for name, ports in ends.items()}
 
+    def position(self) -> list[float]:
+        """Write a place on the sheet, at its edge or beyond."""
+        return [self.luck.choice([0, 1, 2.5, -300, 1e6, 1e8, -1e8, 1.1e8, 1e300]) for _ in range(2)]
+
     def plain(self) -> Document:
         """Write a columnar block: a few neurons, connections forwards, and sometimes a column that does not fit."""
         neurons = self.luck.randint(1, 6)
@@ -185,7 +189,7 @@ class Grammar:
         if self.maybe(0.2):
             document["notes"] = [{"id": "n", "text": self.or_junk(lambda: "a remark")}]
         if self.maybe(0.2):
-            document["positions"] = {self.word(): self.or_junk(lambda: [1, 2.5])}
+            document["positions"] = {id: self.or_junk(self.position) for id in [*letters[:2], self.word()]}
         return {key: self.or_junk(lambda value=value: value) for key, value in document.items()}
 
 
@@ -334,7 +338,7 @@ def malformed_edit(luck: random.Random, document: Document) -> Any:
             "connection": lambda: grammar.connection(id, luck.choice(ids), luck.choice(ids), (1, 1)),
             "group": lambda: grammar.group(id, ["g", id]),
             "use": lambda: grammar.use(id, ["g", "h"]),
-            "position": lambda: [luck.choice([0, 1.5, 1e300]), 2],
+            "position": grammar.position,
             "note": lambda: {"id": id, "text": "x"},
             "meta": lambda: {"name": "y", "dtype": "float64"},
             "plain": grammar.plain,

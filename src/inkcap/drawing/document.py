@@ -282,7 +282,7 @@ class Drawing(Document):
             self.check_vertex(id)
         if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in (x, y)):
             raise DrawingError(f"the place of {id} must be two finite numbers, not {x!r} and {y!r}")
-        self.apply(Edit(f"move {id}", (Put(Position(id, x, y)),)))
+        self.apply(Edit(f"move {id}", (Put(Position.from_json(id, [x, y], f"the place of {id}")),)))
 
     def propose(self, back: str, front: str, port: str = MAIN_PORT, output: str = "") -> str:
         """Choose the connection symbol that fits two capsules."""

@@ -71,7 +71,7 @@ def _places(drawing: Drawing, chosen: list[str], making: _Making) -> dict[str, P
         taken = [place.y for place in places.values() if place.x == left]
         while any(abs(y - other) < DOOR_DISTANCE for other in taken):
             y += DOOR_DISTANCE
-        places[door.id] = Position(door.id, left, y)
+        places[door.id] = Position.near(door.id, left, y)
     return places
 
 
@@ -175,7 +175,7 @@ def _laid_down(drawing: Drawing, use: Use, made: list[str]) -> list[Patch]:
     for number in range(use.repeat):
         copy = f"{use.id}-{number}-" if use.repeat > 1 else f"{use.id}-"
         puts += [
-            Put(Position(f"{copy}{id}", round(p.x + dx + number * wide, 1), round(p.y + dy, 1)))
+            Put(Position.near(f"{copy}{id}", round(p.x + dx + number * wide, 1), round(p.y + dy, 1)))
             for id, p in inner.items()
             if f"{copy}{id}" in made
         ]

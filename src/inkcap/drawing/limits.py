@@ -13,3 +13,5 @@ GROUP_DEPTH = 32
 NAME_LENGTH = 200
 TEXT_LENGTH = 20_000
 LARGEST_INTEGER = 2**53
+SHEET = 100_000_000
+"""How far from the origin anything lies, in pixels: a row of all capsules with the longest names is shorter."""

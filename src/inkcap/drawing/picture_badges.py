@@ -19,6 +19,9 @@ SHARES = (0.5, 0.36, 0.64, 0.24, 0.76, 0.3, 0.7, 0.42, 0.58, 0.18, 0.82)
 """The places along a line that are tried, as shares of it."""
 SAMPLE = 5.0
 """How far apart the points of a line lie that a text keeps away from."""
+MOST_SAMPLES, OF_EACH = 20_000, 200
+"""So many points at the most, and so many more for each piece of a line: on a sheet that is nearly empty, and very
+large, they lie further apart."""
 EDGE = 1.5
 """How far from a glyph a text keeps, so that no plate cuts its border."""
 
@@ -81,11 +84,18 @@ class _Search:
             elif node.lines():
                 self._taken.add((x, y - box.below, x + box.right, y + box.below))
         self._lines = _Squares()
-        for route in routes if any(route.link.label or route.link.port for route in routes) else ():
-            for piece in route.pieces:
-                steps = max(1, int(math.dist(piece.start, piece.end) / SAMPLE))
-                for x, y in (piece.at(i / steps, direction) for i in range(steps + 1)):
-                    self._lines.add((x - 1, y - 1, x + 1, y + 1), route.link.id)
+        if any(route.link.label or route.link.port for route in routes):
+            self._note_lines(routes)
+
+    def _note_lines(self, routes: Sequence[Route]) -> None:
+        pieces = [
+            (piece, math.dist(piece.start, piece.end), route.link.id) for route in routes for piece in route.pieces
+        ]
+        apart = max(SAMPLE, sum(length for _, length, _ in pieces) / (MOST_SAMPLES + OF_EACH * len(pieces)))
+        for piece, length, id in pieces:
+            steps = max(1, int(length / apart))
+            for x, y in (piece.at(i / steps, self._direction) for i in range(steps + 1)):
+                self._lines.add((x - 1, y - 1, x + 1, y + 1), id)
 
     def name_ports(self, routes: Sequence[Route]) -> list[Route]:
         """Write the name of each port once, at a line where nothing else stands, if there is one."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from inkcap.drawing import limits
 from inkcap.drawing.codec import DrawingError
-from inkcap.drawing.fields import read_attributes, read_id, read_list, read_number, read_object, read_text
+from inkcap.drawing.fields import read_attributes, read_id, read_list, read_number, read_object, read_text, show
 from inkcap.symbols import MAIN_PORT, UnknownSymbol, capsule_symbol, connection_symbol, jsonable, part_symbol
 
 
@@ -232,4 +232,17 @@ class Position:
         numbers = read_list(value, place, 2)
         if len(numbers) != 2:
             raise DrawingError("must be two numbers, x and y", place)
-        return Position(read_id(item, place), *(read_number(n, place) for n in numbers))
+        x, y = (read_number(n, place) for n in numbers)
+        if max(abs(x), abs(y)) > limits.SHEET:
+            raise DrawingError(
+                f"must lie within {limits.SHEET} of the origin, not at {show([x, y])}; "
+                "without a position it is placed beside the others",
+                place,
+            )
+        return Position(read_id(item, place), x, y)
+
+    @staticmethod
+    def near(id: str, x: float, y: float) -> Position:
+        """Give the place there, or the nearest on the sheet: what was computed can always be read again."""
+        on_sheet = (min(max(n, -limits.SHEET), limits.SHEET) for n in (x, y))
+        return Position(id, *on_sheet)

@@ -23,7 +23,8 @@ SCALARS: dict[str, Any] = {
     "propertyNames": {**IDENTIFIER, "not": {"const": COPY}},
 }
 PORTS: dict[str, Any] = {"type": "object", "additionalProperties": IDENTIFIER}
-PLACE = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
+COORDINATE = {**NUMBER, "minimum": -limits.SHEET, "maximum": limits.SHEET}
+PLACE = {"type": "array", "items": COORDINATE, "minItems": 2, "maxItems": 2}
 POSITIONS: dict[str, Any] = {"type": "object", "additionalProperties": PLACE}
 
 

@@ -155,7 +155,7 @@ def _spread(drawing: Drawing, ids: list[str], at: tuple[float, float]) -> None:
     if found:
         middle = [sum(axis) / len(found) for axis in zip(*found.values(), strict=True)]
         shifted = ((id, x - middle[0] + at[0], y - middle[1] + at[1]) for id, (x, y) in found.items())
-        drawing.apply(Edit("place", tuple(Put(Position(id, round(x, 1), round(y, 1))) for id, x, y in shifted)))
+        drawing.apply(Edit("place", tuple(Put(Position.near(id, round(x, 1), round(y, 1))) for id, x, y in shifted)))
 
 
 def _only(drawing: Drawing, ids: Iterable[str]) -> Drawing:
@@ -184,7 +184,7 @@ def _arrange(drawing: Drawing, arguments: Arguments) -> Made:
     left, top = min((p.x for p in placed), default=0.0), min((p.y for p in placed), default=0.0)
     if found:
         x0, y0 = (min(axis) for axis in zip(*found.values(), strict=True))
-        puts = tuple(Put(Position(id, x - x0 + left, y - y0 + top)) for id, (x, y) in found.items())
+        puts = tuple(Put(Position.near(id, x - x0 + left, y - y0 + top)) for id, (x, y) in found.items())
         drawing.apply(Edit("arrange", puts))
     return "arrange" if not arguments.get("ids") else f"arrange {len(found)} things", []
 

@@ -51,11 +51,11 @@ def paste(drawing: Drawing, text: str, at: tuple[float, float] | None) -> list[s
 def _places(copied: Drawing, names: dict[str, str], at: tuple[float, float] | None) -> list[Patch]:
     placed = [p for p in copied.positions.values() if p.id in names]
     if not placed:
-        return [Put(Position(name, *at)) for name in list(names.values())[:1]] if at else []
+        return [Put(Position.near(name, *at)) for name in list(names.values())[:1]] if at else []
     dx = dy = BESIDE
     if at is not None:
         dx, dy = at[0] - min(p.x for p in placed), at[1] - min(p.y for p in placed)
-    return [Put(Position(names[p.id], round(p.x + dx, 1), round(p.y + dy, 1))) for p in placed]
+    return [Put(Position.near(names[p.id], round(p.x + dx, 1), round(p.y + dy, 1))) for p in placed]
 
 
 def _names(ids: Iterable[str], taken: set[str]) -> dict[str, str]:
