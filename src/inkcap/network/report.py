@@ -107,7 +107,7 @@ class Report:
         return self.graph.depth if self.plain is None else self.plain.depth
 
     @cached_property
-    def weights(self) -> dict[str, WeightRecord]:
+    def weights(self) -> Mapping[str, WeightRecord]:
         """Every stored weight by name, tied ones once, as far as they are known."""
         return Network(self.drawing, self.capsules, self.connections, (), (), self.plain).weights
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from inkcap.network import Network
 from inkcap.operations import Step
 from inkcap.program.naming import Identifiers
 from inkcap.program.program import Program, WornPart
@@ -62,6 +63,7 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
     weight_of = {number: name for name, number in program.weights.items()}
     back_of = {w.name: c.back for c in program.network.connections.values() for w in c.weights.values()}
     shapes = {program.weights[name]: record.structure.sizes for name, record in program.network.weights.items()}
+    weighted = _weighted_lines(program.network)
     lowered = Lowered(program, returned, steps, {}, {})
     producers = {step.target: step for step in program.trace.steps}
     # Layers come from all steps, needed or not, so that every variant of a network has the same parameters.
@@ -72,8 +74,7 @@ def lower_to_layers(program: Program, returns: dict[str, str] | None = None) -> 
         if weight in weight_of and len(users[weight]) == 1:
             owner = program.owners[step.target]
             kind = _kind(step)
-            alone = sum(_weighted(program, i) for i in program.network.capsules[owner].incoming) == 1
-            named = (owner,) if alone else (owner, "from", back_of[weight_of[weight]])
+            named = (owner,) if weighted[owner] == 1 else (owner, "from", back_of[weight_of[weight]])
             name = identifiers.fresh("_".join(named))
             argument = step.arguments[1 if kind == "Linear" else 0]
             held = {"weight": weight_of[weight]}
@@ -134,8 +135,10 @@ def _needed(program: Program, returned: tuple[int, ...]) -> tuple[Step, ...]:
     return tuple(reversed(kept))
 
 
-def _weighted(program: Program, connection: str) -> bool:
-    return bool(program.network.connections[connection].weights)
+def _weighted_lines(network: Network) -> dict[str, int]:
+    """Count the connections with weights that enter each capsule."""
+    lines = network.connections
+    return {id: sum(bool(lines[line].weights) for line in c.incoming) for id, c in network.capsules.items()}
 
 
 def _merge_bias(

@@ -111,10 +111,11 @@ class _Walk:
         stored = {**self.program.weights, **self.program.states}
         self.fixed = set(stored.values())
         """Values that do not grow with the batch."""
+        named = set(learning)
         self.leaves = {
             number
             for name, number in self.program.weights.items()
-            if self.forms[number][1] in FLOATING and name in learning
+            if self.forms[number][1] in FLOATING and name in named
         }
         self.learning = set(self.leaves)
         """Values that have a gradient."""
@@ -144,6 +145,7 @@ class _Walk:
 
     def forward(self, lasting: bool) -> None:
         """Take the steps: what has a name lives until the function returns, what has none until it is used."""
+        entering = set(self.program.inputs.values())
         for number in self.program.inputs.values():
             self.places[number] = self.memory.make(self._bytes(number))
         lowered, outputs = self.lowered, {self._real(number) for number in self.program.outputs.values()}
@@ -161,7 +163,7 @@ class _Walk:
                 named.append(self.memory.hold(self.places[target]))
             for number in done.arguments:
                 uses[number] -= 1
-                if uses[number] == 0 and number in self.places and number not in self.program.inputs.values():
+                if uses[number] == 0 and number in self.places and number not in entering:
                     self.memory.drop(self.places[number])
             if not uses.get(target):
                 self.memory.drop(self.places[target])
