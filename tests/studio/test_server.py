@@ -9,12 +9,13 @@ from types import SimpleNamespace
 import httpx
 import pytest
 from serving import SOURCE, Server, Tab
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from inkcap.structures.errors import InkcapError
-from inkcap.studio import serve
+from inkcap.studio import connections, serve
 from inkcap.studio.server import _listen
 
 posix = pytest.mark.skipif(os.name != "posix", reason="a process is interrupted by a signal")
@@ -104,7 +105,11 @@ def test_requests_are_read_by_the_parser_that_is_attacked(tmp_path, monkeypatch)
     serve(tmp_path, port=0)
     (config,) = started
     config.app.state.hub.close()
-    assert (config.http, config.proxy_headers, config.server_header, config.access_log) == ("h11", False, False, False)
+    assert (config.proxy_headers, config.server_header, config.access_log) == (False, False, False)
+    assert config.http is connections.Connection
+    assert issubclass(connections.Connection, H11Protocol)
+    held = (connections.PATIENCE, connections.SLOWEST, connections.UNREAD, connections.MOST)
+    assert held == (30.0, 10_000, 60.0, 500)
 
 
 def test_it_serves_this_machine_alone(tmp_path):

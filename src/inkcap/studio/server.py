@@ -6,12 +6,14 @@ import os
 import socket
 import sys
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 
 from inkcap.structures.errors import InkcapError
 from inkcap.studio.app import create_app
+from inkcap.studio.connections import Connection
 from inkcap.studio.policy import TEXT
 
 DEFAULT_PORT = 8765
@@ -52,7 +54,7 @@ def serve(workspace: Path, host: str = "127.0.0.1", port: int = DEFAULT_PORT, op
         config = uvicorn.Config(
             app,
             # The parser that the tests attack, whatever other is installed; and no word of a proxy is believed.
-            http="h11",
+            http=Connection,
             proxy_headers=False,
             ws="websockets-sansio",
             ws_max_size=LARGEST_MESSAGE,
