@@ -47,8 +47,6 @@ def run(tmp_path, monkeypatch, capsys) -> Callable[..., Answer]:
             main()
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
-        # A command that has ended ignores Ctrl-C; the tests' own process must not.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         captured = capsys.readouterr()
         return Answer(code, captured.out, captured.err)
 

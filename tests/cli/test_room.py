@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,5 +37,7 @@ def test_a_process_of_somebody_else_stays_as_it_is(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv(TUNABLES, raising=False)
     monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("it began anew"))
     monkeypatch.setattr(sys, "argv", ["inkcap", "train", "--help"])
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(SystemExit):
         main()
+    assert signal.getsignal(signal.SIGINT) == before, "Ctrl-C is whoever's process it is"

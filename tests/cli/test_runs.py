@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from inkcap.recipes.runfolder import RunFolder
+from inkcap.recipes.steering import stop
 from inkcap.zoo import draw
 
 FAST = ["--epochs", "3", "--seed", "1", "--threads", "1"]
@@ -168,14 +171,21 @@ def test_a_run_that_fails_says_so_with_code_1(run) -> None:
     assert "failed" in run("runs").out
 
 
-def test_ctrl_c_keeps_what_was_learnt(tmp_path) -> None:
+def begin_endless(tmp_path: Path, *before: str) -> tuple[subprocess.Popen[str], Path]:
+    """Begin a training that only a signal ends; give its process and its log, which has some epochs."""
     draw("mlp").save(tmp_path / "mlp.inkcap.json")
-    command = [sys.executable, "-m", "inkcap", "train", "mlp.inkcap.json", "--data", "moons", "--epochs", "100000"]
+    words = ["-m", "inkcap", "train", "mlp.inkcap.json", "--data", "moons", "--epochs", "100000"]
+    command = [*before, sys.executable, *words]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     log = tmp_path / "runs" / "MLP-moons-0001" / "metrics.jsonl"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (log.exists() and log.read_text().count('"epoch"') > 20):
         time.sleep(0.1)
+    return process, log
+
+
+def test_ctrl_c_keeps_what_was_learnt(tmp_path) -> None:
+    process, log = begin_endless(tmp_path)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -188,6 +198,19 @@ def test_ctrl_c_keeps_what_was_learnt(tmp_path) -> None:
         check=True,
     )
     assert json.loads(answer.stdout)["values"]["accuracy"] > 0.5
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells what a process ignores")
+def test_a_training_that_a_shell_started_in_the_background_is_stopped_from_outside(tmp_path) -> None:
+    process, log = begin_endless(tmp_path, "sh", "-c", 'trap "" INT; exec "$@"', "sh")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None, "it ignores Ctrl-C, as its shell wanted"
+    stop(RunFolder.open(log.parent))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    record = RunFolder.open(log.parent).record
+    assert (record.state, record.reason) == ("interrupted", "stopped by SIGTERM")
 
 
 def test_data_lists_and_looks(run) -> None:

@@ -55,6 +55,14 @@ def test_it_serves_by_its_link_and_stops_cleanly(tmp_path):
 
 
 @posix
+def test_one_that_a_shell_started_in_the_background_stops_as_cleanly(tmp_path):
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    with Server(workspace, before="import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)") as server:
+        assert server.stop() == (0, "Inkcap studio: stopped.\n", "")
+
+
+@posix
 def test_a_websocket_needs_token_and_origin(tmp_path):
     workspace = tmp_path / "work"
     workspace.mkdir()

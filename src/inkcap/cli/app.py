@@ -57,7 +57,7 @@ def command() -> None:
     _begin_with_room()
     stop_when_left()
     try:
-        main()
+        _run()
     except SystemExit as ending:
         if "WORLD_SIZE" in os.environ and "torch.distributed" in sys.modules:
             # A group's threads let go of Python's tensors when they please, and torch aborts the process if one does
@@ -67,6 +67,15 @@ def command() -> None:
 
 
 def main() -> None:
+    """Run a command and exit, and leave to whoever called what Ctrl-C does in its process."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        _run()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run() -> None:
     """Run a command: exit code 2 for bad input, 1 for a failed run, never a traceback for a user's mistake."""
     from inkcap.cli import commands
 

@@ -3,7 +3,6 @@
 import _thread
 import os
 import platform
-import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from inkcap.recipes.liveness import wish_to_stop
 
 OUT, ERRORS = "out.txt", "errors.txt"
 LONGEST_WORDS = 2_000
@@ -109,7 +110,7 @@ def stop_when_left() -> None:
         while os.read(0, 1):
             pass
         if os.name == "posix":
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), wish_to_stop(os.getpid()))
         else:
             _thread.interrupt_main()
 

@@ -5,7 +5,7 @@ import os
 import platform
 import signal
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from inkcap.structures.errors import InkcapError
@@ -83,7 +83,7 @@ def is_elsewhere(mark: str) -> bool:
 
 
 def interrupt(pid: int, mark: str) -> str:
-    """Send a process what Ctrl-C sends, if it is the one of that mark; give why that could not be done, or nothing.
+    """Ask a process to stop as Ctrl-C does, if it is the one of that mark; give why that could not be done, or nothing.
 
     A number that was given to another process since is left alone. Where the kernel has handles of processes, not even
     one that ends between the look and the signal can be mistaken.
@@ -101,15 +101,29 @@ def interrupt(pid: int, mark: str) -> str:
         if _process_start(pid) != start:
             return f"the process {pid} is not surely its own"
         if handle is not None:
-            signal.pidfd_send_signal(handle, signal.SIGINT)
+            signal.pidfd_send_signal(handle, wish_to_stop(pid))
         else:
-            os.kill(pid, signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+            os.kill(pid, wish_to_stop(pid))
     except OSError as problem:
         return problem.strerror or str(problem)
     finally:
         if handle is not None:
             os.close(handle)
     return ""
+
+
+def wish_to_stop(pid: int) -> signal.Signals:
+    """Give the signal that a process takes as the wish to stop.
+
+    A shell that starts something in the background lets it ignore what Ctrl-C sends, and whatever it starts itself.
+    """
+    ignored = 0
+    with suppress(OSError, ValueError):
+        for line in (_PROC / str(pid) / "status").read_text(errors="replace").splitlines():
+            if line.startswith("SigIgn:"):
+                ignored = int(line.split()[1], 16)
+    deaf = bool(ignored >> (signal.SIGINT - 1) & 1)
+    return signal.SIGTERM if deaf or os.name != "posix" else signal.SIGINT
 
 
 def _digest(text: str) -> str:

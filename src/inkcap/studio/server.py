@@ -77,10 +77,10 @@ def serve(workspace: Path, host: str = "127.0.0.1", port: int = DEFAULT_PORT, op
         # What is loaded now stays: the collector need not walk through it again in the middle of an answer.
         gc.freeze()
         gc.set_threshold(50_000, 20, 50)
-        try:
+        # A shell that started the studio in the background let it ignore Ctrl-C: then it stops without an exception.
+        with suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
-        except KeyboardInterrupt:
-            _say("Inkcap studio: stopped.")
+        _say("Inkcap studio: stopped.")
 
 
 def _listen(host: str, port: int) -> socket.socket:
