@@ -1,17 +1,23 @@
 """The log of a drawing against a model: two clients, every edit once, and undo that takes back only one's own."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import inkcap.drawing
+import inkcap.studio
 from inkcap.drawing import Capsule, Drawing, DrawingError, Edit, Position, Put, Remove, from_text, save_drawing
 from inkcap.studio.following import begin
 from inkcap.studio.ledger import Ledger, Refused
 from inkcap.studio.store import Store
 
 IDS = ("a", "b", "c")
+DRAWING, STUDIO = (str(Path(package.__file__).parent) for package in (inkcap.drawing, inkcap.studio))
 FACES = ("relu", "identical", "sigmoid")
 
 
@@ -178,6 +184,43 @@ def test_a_disk_that_refuses_changes_nothing(ledger, monkeypatch):
     assert (ledger.drawing.to_text(), ledger.seq) == (before, 0)
     monkeypatch.undo()
     assert ledger.apply("one", 1, put(height=8)).seq == 1
+
+
+def failing_at(call: int) -> Callable[..., None]:
+    """Let memory run out at the n-th call of a function of drawing, ledger or store."""
+    left = call
+
+    def trace(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        if event == "call" and frame.f_code.co_filename.startswith((DRAWING, STUDIO)):
+            left -= 1
+            if left == 0:
+                raise MemoryError
+
+    return trace
+
+
+def test_memory_that_runs_out_anywhere_leaves_an_edit_whole_or_undone(ledger):
+    ledger.apply("one", 1, Edit("draw", tuple(Put(Capsule(id, "relu", 1)) for id in "bc")))
+    much = Edit("much", (Remove("capsule", "b"), Put(Position("a", 3, 4)), Put(Capsule("d", "tanh", 1))))
+    call, refused = 0, 0
+    while ledger.seq == 1:
+        call += 1
+        before = ledger.drawing.to_text()
+        sys.settrace(failing_at(call))
+        try:
+            ledger.apply("one", 2, much)
+        except MemoryError:
+            refused += 1
+        finally:
+            sys.settrace(None)
+        if ledger.seq == 1:
+            assert ledger.drawing.to_text() == before, call
+            assert ledger.store.entry(ledger.id, 2) is None, call
+    assert refused > 50
+    again = Ledger(ledger.store, ledger.id)
+    assert (again.seq, again.drawing) == (2, ledger.drawing)
+    assert ledger.can("one") == again.can("one")
 
 
 def test_many_edits_open_from_a_whole_state(tmp_path, monkeypatch):

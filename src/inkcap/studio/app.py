@@ -24,6 +24,7 @@ from inkcap.studio.messages import message_schemas
 from inkcap.studio.page import how_to_build, how_to_come_in
 from inkcap.studio.policy import require_policies
 from inkcap.studio.routes import drawings, exports, history, imports, insight, neurons, runs, sweeps, theory, workspace
+from inkcap.studio.shortage import NO_MEMORY, is_shortage, start_threads
 from inkcap.studio.tabs import serve_tab
 from inkcap.studio.workspace import text
 
@@ -64,6 +65,7 @@ class Studio(FastAPI):
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    start_threads()
     yield
     await app.state.hub.stop()
 
@@ -155,15 +157,14 @@ def _add_errors(app: FastAPI) -> None:
         if isinstance(error, Refusal):
             # The gate has cut the body off, and says so itself.
             return told(error.status, str(error))
-        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-            # A thread wants memory, too, and the lack of it has no error of its own.
+        if is_shortage(error):
             return await too_large(request, error)
         log.error("%s failed", request.scope["path"], exc_info=error)
         return told(500, "The studio could not do that: it is a fault of the studio, and its terminal says more.")
 
     async def too_large(request: Request, error: Exception) -> Response:
         log.error("%s found no memory", request.scope["path"], exc_info=error)
-        return told(503, "There is not enough memory for that: end something that takes much of it, and try again.")
+        return told(503, NO_MEMORY)
 
     app.add_exception_handler(InkcapError, refused)
     app.add_exception_handler(MemoryError, too_large)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from inkcap.drawing import Drawing, Edit, difference, from_text
+from inkcap.drawing import Drawing, DrawingError, Edit, difference, from_text
 from inkcap.drawing.limits import NAME_LENGTH
 from inkcap.recipes.layout import now
 from inkcap.structures.errors import InkcapError
@@ -131,15 +132,26 @@ class Ledger:
         return self._accept(Entry(0, client, number, "", kind, target.seq, target.label, edit, edit))
 
     def _accept(self, entry: Entry) -> Entry:
-        inverse = self.drawing.perform(entry.edit)
-        entry = replace(entry, seq=self.seq + 1, time=now(), inverse=inverse)
+        before = self.drawing.copy()
         try:
+            inverse = self.drawing.perform(entry.edit)
+            entry = replace(entry, seq=self.seq + 1, time=now(), inverse=inverse)
             snapshot = self.drawing.to_text() if entry.seq % SNAPSHOT_EVERY == 0 else None
             self.store.append(self.id, entry, snapshot)
-        except BaseException:
-            # What is not on the disk has not happened.
-            self.drawing.perform(inverse)
+        except DrawingError:
+            # A drawing takes back itself what it refuses.
             raise
+        except BaseException:
+            # What is not on the disk has not happened, and what is there has. Nothing is taken back step by step: the
+            # next step may want the memory that the last one lacked.
+            if not self._is_kept(self.seq + 1):
+                self.drawing = before
+                raise
         self.seq = entry.seq
         self._note(entry.seq, entry.client, entry.number, entry.kind, entry.label)
         return entry
+
+    def _is_kept(self, seq: int) -> bool:
+        with suppress(Exception):
+            return self.store.entry(self.id, seq) is not None
+        return False

@@ -20,6 +20,7 @@ from inkcap.studio.ledger import Command, Ledger
 from inkcap.studio.neurons import capsule_places, summary_of, told_edit
 from inkcap.studio.refusals import Refusals
 from inkcap.studio.reports import Items, Telling, outline_of, told_change, told_whole
+from inkcap.studio.shortage import why
 from inkcap.studio.store import Entry, Store
 
 SAVE_AFTER = 0.25
@@ -222,8 +223,8 @@ class Live:
             # On the disk before anyone hears of it.
             try:
                 entry = await asyncio.to_thread(change)
-            except InkcapError as refusal:
-                self.refusals.note(client, number, str(refusal))
+            except Exception as error:
+                self.refusals.note(client, number, why(error))
                 raise
             if any(kind_of(patch) not in PLACES for patch in entry.edit.patches):
                 self._meaning = entry.seq

@@ -20,6 +20,7 @@ from inkcap.studio.ledger import Refused
 from inkcap.studio.live import Live, Message, Tab
 from inkcap.studio.messages import MESSAGES, CommandMessage, EditMessage, FileAnswer, Hello, Ping
 from inkcap.studio.policy import too_many_parts
+from inkcap.studio.shortage import why
 
 log = logging.getLogger(__name__)
 
@@ -99,16 +100,13 @@ async def _listen(socket: WebSocket, live: Live, tab: Tab) -> None:
             first = error.errors()[-1]
             place = ".".join(map(str, first["loc"]))
             tab.tell({"type": "rejected", "number": number, "message": f"{place}: {first['msg']}"})
-        except InkcapError as error:
-            tab.tell({"type": "rejected", "number": number, "message": str(error)})
         except (WebSocketDisconnect, asyncio.CancelledError):
             raise
-        except Exception:
+        except Exception as error:
             # A fault of ours must not end the tab: it would come back and send the same again, for ever.
-            log.exception("A message to %s failed", live.id)
-            tab.tell(
-                {"type": "rejected", "number": number, "message": "the server could not do that; its log says why"}
-            )
+            if not isinstance(error, InkcapError):
+                log.exception("A message to %s failed", live.id)
+            tab.tell({"type": "rejected", "number": number, "message": why(error)})
 
 
 async def _heard(socket: WebSocket) -> str | None:
