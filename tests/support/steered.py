@@ -22,6 +22,16 @@ def drawn(name="steered"):
     return drawing
 
 
+def wide(neurons):
+    """A drawing with two capsules of so many neurons, whose weights fill a memory."""
+    drawing = Drawing("wide")
+    drawing.add("x", "1D-data", dimension=2)
+    drawing.then("h", "1D-tanh", dimension=neurons)
+    drawing.then("i", "1D-tanh", dimension=neurons)
+    drawing.then("y", "1D-softmax", dimension=2)
+    return drawing
+
+
 def add(client, drawing):
     answer = client.post("/api/drawings", json={"name": drawing.name, "text": to_text(drawing)})
     return answer.json()["id"]

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from steered import wide
 
 import inkcap
-from inkcap.drawing import Drawing, save_drawing
+from inkcap.drawing import save_drawing
 from inkcap.network import check
 from inkcap.recipes import DataSpec, OptimiserSpec, Recipe, list_runs
 from inkcap.training.jobs import make_job, plan_job
@@ -18,15 +19,6 @@ from inkcap.training.stopping import StopRequest
 from inkcap.zoo import draw
 
 SOURCE = str(Path(inkcap.__file__).parents[1])
-
-
-def wide(neurons):
-    drawing = Drawing("wide")
-    drawing.add("x", "1D-data", dimension=2)
-    drawing.then("h", "1D-tanh", dimension=neurons)
-    drawing.then("i", "1D-tanh", dimension=neurons)
-    drawing.then("y", "1D-softmax", dimension=2)
-    return drawing
 
 
 @pytest.mark.parametrize("kind", ["adam", "sgd", "momentum"])

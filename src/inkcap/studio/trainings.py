@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from inkcap.studio.workspace import safe_stem
 
 PATIENCE = 90.0
 """Seconds that a training may take to load its data and begin; what goes wrong until then is told at once."""
+SETTLING = 10.0
+"""Seconds that are waited for a run that is there to begin to learn."""
 POLL = 0.1
 
 
@@ -74,15 +78,29 @@ async def start(hub: Hub, id: str, drawing: Drawing, asked: TrainRequest) -> str
         lambda folder: ["train", str(folder / drawn), "--recipe", str(folder / "recipe.json"), *watchers],
     )
     known: set[str] = set()
+    mine: list[tuple[Path, float]] = []
 
     def look() -> str | None:
-        new = _new_runs(hub.workspace, known)
-        return next((run.id for run in new if run.record.pid == trainer.process.pid), None)
+        if not mine:
+            new = [run.path for run in _new_runs(hub.workspace, known) if run.record.pid == trainer.process.pid]
+            mine.extend((path, time.monotonic()) for path in new)
+        return _settled(*mine[0]) if mine else None
 
     def begun(name: str) -> None:
         hub.store.note_run(name, id)
 
     return run_id(await begin(trainer, look, begun, hub.runs.folder))
+
+
+def _settled(path: Path, seen: float) -> str | None:
+    """Give a run's name once it learns, or has taken long: one that cannot begin is taken away, and its words tell why.
+
+    Until then its engine is chosen, which may take all the memory that there is.
+    """
+    with suppress(RunFolderError):
+        if RunFolder.open(path).record.state != "created" or time.monotonic() - seen > SETTLING:
+            return path.name
+    return None
 
 
 def _check_preparing(data: DataSpec) -> None:

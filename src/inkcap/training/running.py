@@ -24,6 +24,7 @@ from inkcap.training.group.membership import GroupLost
 from inkcap.training.jobs import Job
 from inkcap.training.keeping import FolderKeeper, finish
 from inkcap.training.loop import go_on
+from inkcap.training.needs import is_shortage
 from inkcap.training.pretraining import Pretraining, pretrain
 from inkcap.training.session import Course, Outcome, Session
 from inkcap.training.signals import SignalWatch
@@ -70,6 +71,8 @@ class _Attempt:
     saver: FolderSaver | None = None
     state: str = "finished"
     failure: Exception | None = None
+    short: bool = False
+    """Whether there was too little memory."""
     pretrained: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def fail(self, reason: str, failure: Exception) -> None:
@@ -163,6 +166,7 @@ def _try(attempt: _Attempt, course: Course, session: Session | None, together: T
     except InkcapError as problem:
         attempt.fail(str(problem), RunFailure(f"{name}: {problem}"))
     except (RuntimeError, MemoryError, OSError) as problem:
+        attempt.short = is_shortage(problem)
         words = job.needs.failure(problem) or f"{type(problem).__name__}: {problem}"
         attempt.fail(words, RunFailure(f"{name}: the run broke off in epoch {outcome.epochs + 1} ({words})."))
     except Exception as problem:
@@ -249,7 +253,7 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
         put_back(job.module, job.frozen_buffers)
         if take_wish(attempt.folder) == PAUSE and attempt.state == "interrupted":
             attempt.outcome.reason = layout.PAUSED
-        if attempt.keeper is None and attempt.failure is not None and fresh:
+        if attempt.keeper is None and attempt.failure is not None and fresh and not _told_of_shortage(attempt):
             attempt.folder.remove()
             return
         facts: dict[str, Any] = {
@@ -266,6 +270,15 @@ def _end(attempt: _Attempt, job: Job, *, fresh: bool) -> None:
             watcher.close(attempt.state)
         if problem and attempt.failure is None:
             attempt.fail(problem, RunFailure(f"{attempt.folder.id}: {problem} Make room or check the disk."))
+
+
+def _told_of_shortage(attempt: _Attempt) -> bool:
+    """Describe a run that had too little memory before its first step, so that it can say so; tell whether it can."""
+    if attempt.short:
+        with suppress(InkcapError, OSError, MemoryError):
+            attempt.folder = _describe(attempt.job, attempt.folder)
+            return True
+    return False
 
 
 def _start_event(job: Job, course: Course, folder: RunFolder) -> StartEvent:
