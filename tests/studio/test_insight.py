@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import io
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from PIL import Image
 
+from inkcap.cli import main
 from inkcap.drawing import Drawing
 from inkcap.network import check
 from inkcap.recipes import DataSpec, OptimiserSpec, Recipe, layout
@@ -152,6 +154,42 @@ def test_signals_are_told_without_the_inspector(runs: tuple[Path, dict[str, str]
     assert "trained without signals" in told["off"]["why"]
     # The weights of its best and its last epoch can be looked at all the same.
     assert told["off"]["frames"][-1] == 2
+
+
+def _on_the_command_line(folder: Path, *words: str) -> str:
+    """Give what a command complains of."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as told,
+        contextlib.suppress(SystemExit),
+    ):
+        patch.setattr("sys.argv", ["inkcap", *words, "--workspace", str(folder)])
+        main()
+    return told.getvalue()
+
+
+def test_damaged_signals_are_told_with_those_before_them(
+    runs: tuple[Path, dict[str, str]],
+) -> None:
+    folder, ids = runs
+    (log,) = (path / layout.SIGNALS for path in (folder / "runs").iterdir() if run_id(path.name) == ids["digits"])
+    content = log.read_bytes()
+    for damaged, words in (
+        (content[:-9], "line 3 is not whole"),
+        (content.replace(b'"seq":2', b'"seq":7'), "line 2 has a wrong check sum"),
+        (content[: content.index(b"\n") + 1], "only 1 of 3 lines"),
+    ):
+        try:
+            log.write_bytes(damaged)
+            ((answer, _),) = _ask_all(folder, [_get(f"{ids['digits']}/signals")])
+            told = _on_the_command_line(folder, "signals", log.parent.name)
+        finally:
+            log.write_bytes(content)
+        signals = RunSignals.model_validate(answer.json())
+        assert signals.epochs == list(range(len(signals.epochs)))
+        assert words in signals.note
+        assert words in told
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,54 @@ def test_notes_and_tags_stay_with_the_run(ask, tmp_path):
     assert (only(ask)["note"], only(ask)["tags"]) == (asked["note"], ["baseline", "no bias"])
     assert ask(f"/api/runs/{id}/notes", "POST", json={"tags": ["x" * 41]}).status_code == 422
     assert ask(f"/api/runs/{id}/notes", "POST", json={"note": "x" * 20_001}).status_code == 422
-    (run.path / "notes.json").write_text('{"note": 7, "tags": "x"}')
-    assert (only(ask)["note"], only(ask)["tags"]) == ("", [])
+    (run.path / "notes.json").write_text('{"note": "by hand", "tags": ["mine"]}')
+    assert (only(ask)["note"], only(ask)["tags"], only(ask)["hint"]) == ("by hand", ["mine"], "")
+
+
+@pytest.mark.parametrize("damage", ['{"note": 7, "tags": "x"}', "{", "läuft".encode("latin-1"), None])
+def test_damaged_notes_are_told_and_put_aside_when_new_ones_are_written(ask, tmp_path, damage):
+    run = make_run(tmp_path)
+    id = only(ask)["id"]
+    ask(f"/api/runs/{id}/notes", "POST", json={"note": "weeks of thought", "tags": []})
+    path = run.path / "notes.json"
+    damage = damage if damage is not None else path.read_text().replace("thought", "drought")
+    path.write_bytes(damage if isinstance(damage, bytes) else damage.encode())
+    assert "net-digits-0001/notes.json" in only(ask)["hint"]
+    assert ask(f"/api/runs/{id}/notes", "POST", json={"note": "new", "tags": []}).status_code == 200
+    assert (only(ask)["note"], only(ask)["hint"]) == ("new", "")
+    kept = (run.path / "notes.damaged.json").read_bytes()
+    assert kept == (damage if isinstance(damage, bytes) else damage.encode())
+
+
+def test_what_tells_whether_a_run_was_exact_is_not_overlooked_where_it_is_damaged(ask, tmp_path):
+    run = make_run(tmp_path)
+    entry = {"when": layout.now(), "step": 10, "exact": False, "reasons": ["torch 2.12 → 2.13"], "seconds": 1.0}
+    run.write_json(layout.RESUMES, {"format": layout.RESUMES_FORMAT, "version": 1, "resumes": [entry]})
+    assert (only(ask)["inexact"], only(ask)["hint"]) == ("torch 2.12 → 2.13", "")
+    path = run.path / layout.RESUMES
+    path.write_text(path.read_text().replace("false", "true"))
+    assert "not known any more" in only(ask)["inexact"]
+    assert "net-digits-0001/resumes.json: the check sum" in only(ask)["hint"]
+
+
+@pytest.mark.parametrize("damage", ["in a line", "in the last line", "of whole lines"])
+def test_a_damaged_log_is_told_when_its_curves_are_looked_at(ask, tmp_path, damage):
+    run = make_run(tmp_path)
+    summary = {**run.summary(), "lines": {layout.METRICS: 44}}
+    run.write_json(layout.SUMMARY, summary)
+    id = only(ask)["id"]
+    log = run.path / layout.METRICS
+    lines = log.read_bytes().splitlines(keepends=True)
+    damaged = {
+        "in a line": [*lines[:9], lines[9].replace(b"loss", b"lass"), *lines[10:]],
+        "in the last line": [*lines[:-1], lines[-1][:-7]],
+        "of whole lines": lines[:-2],
+    }[damage]
+    log.write_bytes(b"".join(damaged))
+    # Nobody has read it yet: the list tells by the summary alone.
+    assert only(ask)["hint"] == ""
+    assert "metrics.jsonl: " in ask(f"/api/runs/{id}").json()["hint"]
+    assert "metrics.jsonl: " in only(ask)["hint"]
 
 
 def test_a_deleted_run_comes_back_with_all_its_files(ask, tmp_path):

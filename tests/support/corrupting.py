@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Callable
@@ -13,10 +14,15 @@ import kept_actions as kept
 from checkpointing import content_of, files_of
 
 from inkcap.drawing import load_drawing
-from inkcap.recipes import MetricWriter, RunFolder, layout, list_runs
+from inkcap.recipes import MetricWriter, RunFolder, Signal, layout, list_runs, signal_values
 from inkcap.recipes.checkpoints import newest_checkpoint, write_checkpoint
+from inkcap.recipes.frames import keep_frame, list_frames, read_frame
 from inkcap.recipes.runfolder import sha256_of
+from inkcap.recipes.signals import EpochSignals
 from inkcap.structures.errors import InkcapError
+from inkcap.studio.run_list import RunList
+from inkcap.studio.run_notes import NOTES, write_notes
+from inkcap.studio.store import Store
 from inkcap.sweeps import list_sweeps, open_sweep
 
 RUN, OTHER = "d-toy-0001", "d-toy-0002"
@@ -107,12 +113,18 @@ def make_workspace(folder: Path) -> None:
         with MetricWriter(run.path / layout.METRICS) as log, MetricWriter(run.path / layout.SIGNALS) as signals:
             for step in range(1, 21):
                 log.write("step", 1, step, {"loss": 1 / step})
-                signals.write("epoch", step, step, {"output/x": 1 / step})
+                signals.write("epoch", step, step, signal_values(EpochSignals(step, {"x": Signal(1 / step)})))
+        for epoch in (1, 2):
+            keep_frame(run.path, epoch, f"frame {epoch}".encode() * 40)
+        entry = {"step": 10, "epoch": 1, "exact": False, "reasons": ["torch 2.12 → 2.13"], "seconds": 1.0}
+        run.write_json(layout.RESUMES, {"format": layout.RESUMES_FORMAT, "version": 1, "resumes": [entry]})
+        write_notes(run.path, "läuft\n没有偏置", ["baseline", "no bias"])
         for step in (10, 20):
             write_checkpoint(run.path / layout.CHECKPOINTS, step, files_of(step))
         for name in (layout.WEIGHTS, layout.BEST):
             (run.path / name).write_bytes(name.encode() * 40)
-        run.write_json(layout.SUMMARY, {"epochs": 3, "values": {"loss": 0.5}, "lines": {layout.METRICS: 20}})
+        lines = {layout.METRICS: 20, layout.SIGNALS: 20}
+        run.write_json(layout.SUMMARY, {"epochs": 3, "values": {"loss": 0.5}, "lines": lines})
         sums = {"weights_sha256": layout.WEIGHTS, "best_sha256": layout.BEST}
         seals = {key: sha256_of(run.path / name) for key, name in sums.items()}
         run.update(state="finished", finished=layout.now(), reason="all 3 epochs done", **seals)
@@ -179,6 +191,25 @@ def plain_targets(folder: Path) -> list[Target]:
         log = opened().metrics()
         return Noted([(record.seq, record.step, dict(record.values)) for record in log.records], log.note)
 
+    def signals() -> Noted:
+        log = opened().signal_log()
+        return Noted(list(log.epochs), log.note)
+
+    def listed() -> object:
+        """What the studio's list and page of runs show."""
+        store = Store(folder)
+        try:
+            runs = RunList(folder, store)
+            series, _ = runs.series(run, 500, math.inf)
+            row = runs.row(RUN)
+        finally:
+            store.close()
+        assert row is not None
+        # The list of a run that cannot be opened says so, and shows nothing of it.
+        if row.state == "damaged" or row.hint:
+            raise InkcapError(row.hint or row.reason)
+        return row, series
+
     def sweep() -> Noted:
         found = open_sweep(folder / "sweeps" / "tried")
         lines = [None] * found.lines
@@ -198,10 +229,17 @@ def plain_targets(folder: Path) -> list[Target]:
         (run / layout.BEST, lambda: opened().weights_file("best").read_bytes(), False),
         (run / layout.RECIPE, lambda: opened().recipe(), True),
         (run / layout.DRAWING, lambda: opened().drawing_text() and load_drawing(run / layout.DRAWING).to_text(), True),
+        (run / layout.SIGNALS, signals, False),
+        (run / layout.RESUMES, lambda: opened().resumes(), False),
         (folder / kept.FILE, drawing, True),
         (folder / "sweeps" / "tried" / "sweep.json", lambda: open_sweep(folder / "sweeps" / "tried").plan, False),
         (folder / "sweeps" / "tried" / "trials.jsonl", sweep, False),
+        (folder / "sweeps" / "tried" / "recipe.json", lambda: open_sweep(folder / "sweeps" / "tried").space(), True),
     ]
+    readers.append((folder / "sweeps" / "tried" / layout.DRAWING, lambda: _sweep_drawing(folder), True))
+    shown = (layout.RUN, layout.SUMMARY, layout.METRICS, layout.RESUMES, NOTES)
+    readers += [(run / name, listed, False) for name in shown]
+    readers += [(path, lambda path=path: read_frame(path), False) for path in list_frames(run).values()]
     readers += [(path, checkpoint, False) for path in sorted((run / layout.CHECKPOINTS / "20").iterdir())]
     assert [one.id for one in others] == [RUN, OTHER]
     found: list[Target] = []
@@ -209,6 +247,10 @@ def plain_targets(folder: Path) -> list[Target]:
         value = read()
         found.append(Target(path, read, value.value if isinstance(value, Noted) else value, by_hand))
     return found
+
+
+def _sweep_drawing(folder: Path) -> str:
+    return open_sweep(folder / "sweeps" / "tried").drawing().to_text()
 
 
 def _known(values: Any, *names: str) -> dict[str, Any]:

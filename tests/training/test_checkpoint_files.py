@@ -22,6 +22,8 @@ from inkcap.recipes.checkpoints import (
     write_checkpoint,
 )
 from inkcap.recipes.strict import dump
+from inkcap.training import Listener, StopRequest, waiting
+from inkcap.training.waiting import wait_for_room
 
 WATCHED = ("open", "write", "fsync", "rename", "mkdir")
 
@@ -383,3 +385,26 @@ def test_what_stands_in_the_way_of_setting_aside_is_left(tmp_path: Path, monkeyp
     monkeypatch.setattr(checkpoints, "os", FailingOs(1, "EIO"))
     checkpoints.tidy(tmp_path)
     assert [path.name for path in list_checkpoints(tmp_path)] == ["6", "5", "4"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_and_a_quota_that_is_used_up_are_waited_for(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.0)
+    left = [number, number]
+
+    def write() -> None:
+        if left:
+            raise OSError(left.pop(), "no room")
+
+    wait_for_room(write, "x", tmp_path, Listener(), StopRequest())
+    assert left == []
+
+
+def test_a_fault_of_the_disk_is_not_waited_for(tmp_path: Path) -> None:
+    def write() -> None:
+        raise OSError(errno.EIO, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        wait_for_room(write, "x", tmp_path, Listener(), StopRequest())

@@ -30,7 +30,6 @@ from inkcap.training import (
     train,
     waiting,
 )
-from inkcap.training.resuming import read_resumes
 
 FILES = (layout.WEIGHTS, layout.BEST, layout.METRICS)
 
@@ -99,7 +98,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_for_longer(tmp_path: Path, sto
     longer = resume(rest.run, epochs=6)
     _same(longer, train(_drawn(), _recipe(epochs=6), tmp_path))
     assert longer.run.recipe().epochs == 6
-    assert [(entry["step"], entry["exact"]) for entry in read_resumes(longer.run)] == [(12, True), (20, True)]
+    assert [(entry["step"], entry["exact"]) for entry in longer.run.resumes()] == [(12, True), (20, True)]
     assert len(list_checkpoints(longer.run.path / layout.CHECKPOINTS)) == 2
 
 
@@ -114,6 +113,17 @@ def test_a_run_without_a_checkpoint_begins_again(tmp_path: Path, stopped: Callab
     _same(resume(part.run), whole)
 
 
+def test_what_a_killed_process_left_half_written_is_taken_away(stopped: Callable[..., RunResult]) -> None:
+    part = resume(stopped(signals=True).run, epochs=5)
+    known = {path.name for path in part.run.path.iterdir() if path.is_file()} | {layout.PACE, layout.SHORT}
+    assert {layout.SIGNALS, layout.RESUMES, layout.SUMMARY} < known
+    for name in known | {"notes.json"}:
+        (part.run.path / f".{name}.5ab4f21e.tmp").write_bytes(b"{")
+    rest = resume(part.run, epochs=6)
+    # Notes are a person's, who may be writing them right now.
+    assert [path.name for path in rest.run.path.glob(".*")] == [".notes.json.5ab4f21e.tmp"]
+
+
 def test_a_damaged_checkpoint_is_told_and_the_one_before_is_used(
     tmp_path: Path, stopped: Callable[..., RunResult]
 ) -> None:
@@ -126,7 +136,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_is_used(
     rest = resume(part.run)
     assert any(f"{newest.name}/state.safetensors: the check sum differs" in note for note in rest.notes)
     _same(rest, whole)
-    (entry,) = read_resumes(rest.run)
+    (entry,) = rest.run.resumes()
     assert (entry["checkpoint"], entry["exact"], len(entry["damaged"])) == (before.name, True, 1)
     for path in list_checkpoints(rest.run.path / layout.CHECKPOINTS):
         (path / "manifest.json").write_bytes(b"{}")
@@ -152,7 +162,7 @@ def test_another_version_of_torch_is_told(stopped: Callable[..., RunResult], mon
     monkeypatch.setattr(torch, "__version__", "99.0")
     monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: "ABACUS")
     resume(part.run)
-    (entry,) = read_resumes(part.run)
+    (entry,) = part.run.resumes()
     assert f"torch {version} → 99.0" in entry["reasons"]
     assert any(reason.startswith("cpu_capability") and reason.endswith("ABACUS") for reason in entry["reasons"])
 
@@ -194,7 +204,7 @@ def test_early_stopping_waits_anew_when_it_is_told_to_go_on(tmp_path: Path) -> N
     assert "did not get better" in result.reason
     more = resume(result.run, epochs=result.epochs + 5)
     assert more.epochs == result.epochs + 1
-    assert "early stopping waits anew" in read_resumes(more.run)[0]["reasons"][0]
+    assert "early stopping waits anew" in more.run.resumes()[0]["reasons"][0]
 
 
 def test_a_full_disk_makes_the_training_wait_and_changes_no_bit(

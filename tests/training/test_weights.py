@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from failing import Failing
+from tracing import can_trace, traced
 
 from inkcap.recipes import RunFolderError
+from inkcap.structures.atomic import remove_temporaries
 from inkcap.training.errors import TrainingError
 from inkcap.training.weights import Borrowed, fitting, freeze, matching, put_back, read_weights, save_weights
 
@@ -20,10 +23,33 @@ def test_weights_come_back(tmp_path: Path) -> None:
     assert len(seal) == 64
     assert {name: value.dtype for name, value in found.items()} == {n: v.dtype for n, v in weights.items()}
     assert all(torch.equal(found[name], weights[name]) for name in weights)
-    assert save_weights(path, weights) == seal
+    assert save_weights(path, dict(reversed(weights.items()))) == seal
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(RunFolderError, match="no weights can be read"):
         read_weights(path)
+
+
+def test_weights_of_all_widths_are_read_where_they_lie(tmp_path: Path) -> None:
+    given = {f"w{i}": torch.ones(3, dtype=dtype) for i, dtype in enumerate((torch.bool, torch.float32, torch.float64))}
+    save_weights(tmp_path / "weights.safetensors", {**given, "none": torch.zeros(0), "half": torch.ones(1).half()})
+    found = read_weights(tmp_path / "weights.safetensors")
+    assert found["none"].shape == (0,)
+    assert all(torch.equal(found[name], value) for name, value in given.items())
+
+
+@pytest.mark.skipif(not can_trace(), reason="no tracing of children here")
+@pytest.mark.parametrize("kind", ["KILL", "ENOSPC", "EIO"])
+def test_weights_that_are_cut_off_anywhere_leave_the_old_ones_and_nothing_unknown(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "weights.safetensors"
+    save_weights(path, {"old": torch.ones(3)})
+    old, place = path.read_bytes(), 0
+    while path.read_bytes() == old:
+        place += 1
+        traced(lambda: save_weights(path, {"new": torch.zeros(40, 1000)}) and None, Failing(place, kind))
+        remove_temporaries(tmp_path, path.name)
+        assert [left.name for left in tmp_path.iterdir()] == [path.name], place
+    assert list(read_weights(path)) == ["new"]
+    assert place > 3
 
 
 def test_patterns_match_weights_capsules_and_connections() -> None:

@@ -96,7 +96,10 @@ def signals(
     from inkcap.recipes import find_run
 
     folder = find_run(workspace, run)
-    found = folder.signals()
+    log = folder.signal_log()
+    found = log.epochs
+    if log.note:
+        complain(f"note: {log.note}")
     if as_json:
         epochs = [{"epoch": e.epoch, "capsules": {i: asdict(s) for i, s in e.capsules.items()}} for e in found]
         print_json({"run": folder.id, "epochs": epochs})

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from inkcap.drawing import from_text
 from inkcap.network import as_plain, check
+from inkcap.recipes import layout
 from inkcap.recipes.epochs import weights_by_epoch
 from inkcap.recipes.runfolder import RunFolder
 from inkcap.recipes.signals import EpochSignals, Signal, Weighing
@@ -19,14 +20,15 @@ ENDED = "The run ended before its first measurement; train it again."
 
 
 def signal_courses(run: RunFolder) -> dict[str, Any]:
-    """Give the signals of a run by epochs, the epochs whose weights are kept, and why there are no signals, if so.
+    """Give the signals of a run by epochs, the epochs whose weights are kept, and what is wrong with them, if so.
 
     What is not finite is None, as is what was not measured.
     """
     if run.record.state == "created":
-        nothing: dict[str, Any] = {"capsules": {}, "connections": {}, "why": NOT_YET}
+        nothing: dict[str, Any] = {"capsules": {}, "connections": {}, "why": NOT_YET, "note": ""}
         return {"epochs": [], "frames": [], "batch": 0, **nothing}
-    found = run.signals()
+    log = run.signal_log()
+    found = log.epochs
     return {
         "epochs": [epoch.epoch for epoch in found],
         "frames": sorted(weights_by_epoch(run)),
@@ -36,6 +38,8 @@ def signal_courses(run: RunFolder) -> dict[str, Any]:
             id: _course(Weighing, [e.connections.get(id) for e in found]) for id in _ids(found, "connections")
         },
         "why": None if found else _why(run),
+        # Of a run that goes on the last line may be half written.
+        "note": log.note if run.record.state in layout.ENDED else "",
     }
 
 

@@ -31,11 +31,14 @@ FRAMES = "frames"
 PACE = "pace.json"
 """How much a run waits for data, while it goes on; in the end the summary tells it."""
 RESUMES = "resumes.json"
+RESUMES_FORMAT = "inkcap-resumes"
 SHORT = "short-of-memory.json"
 """How many processes the kernel has ended for lack of memory while a run went on that was killed."""
 WISH = "wish"
 """What was asked of a run from outside, until it has ended by it: to pause, or to stop."""
 FILES = (RUN, DRAWING, RECIPE, ENVIRONMENT, DATA, METRICS, WEIGHTS, BEST, SUMMARY, CHECKPOINTS)
+WRITTEN = (*FILES, SIGNALS, PACE, RESUMES, SHORT)
+"""All that Inkcap may be writing when a run's process is killed; a person's notes are not among it."""
 
 State = Literal["created", "running", "finished", "interrupted", "failed"]
 STATES: tuple[State, ...] = ("created", "running", "finished", "interrupted", "failed")

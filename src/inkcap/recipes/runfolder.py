@@ -16,7 +16,7 @@ from inkcap.recipes.layout import RunRecord
 from inkcap.recipes.liveness import has_ended, own_process
 from inkcap.recipes.metrics import MetricLog, read_log
 from inkcap.recipes.record import Recipe
-from inkcap.recipes.signals import EpochSignals, read_signals
+from inkcap.recipes.signals import EpochSignals, SignalLog, read_signal_log
 from inkcap.recipes.strict import dump, expect_object, parse, sealed, unsealed
 from inkcap.recipes.text import recipe_from_text, recipe_to_text
 from inkcap.structures.atomic import make_folder, sync_folder, write_atomic
@@ -191,16 +191,36 @@ class RunFolder:
     def metrics(self) -> MetricLog:
         """Give the metrics as far as they can be trusted; a run that has ended knows how many lines there were."""
         log = read_log(self.path / layout.METRICS)
-        with suppress(RunFolderError):
-            lines = self.summary().get("lines")
-            count = cast("dict[str, object]", lines).get(layout.METRICS) if isinstance(lines, dict) else None
-            if isinstance(count, int) and len(log.records) < count and not log.note:
-                return replace(log, note=f"{layout.METRICS}: it has only {len(log.records)} of {count} lines.")
-        return log
+        return replace(log, note=log.note or self._lacking(layout.METRICS, len(log.records)))
 
     def signals(self) -> tuple[EpochSignals, ...]:
         """Give the signals of the capsules after each epoch; nothing where the recipe did not ask for them."""
-        return read_signals(self.path / layout.SIGNALS)
+        return self.signal_log().epochs
+
+    def signal_log(self) -> SignalLog:
+        """Give the signals as far as they can be trusted, and a word on what was left out."""
+        log = read_signal_log(self.path / layout.SIGNALS)
+        return replace(log, note=log.note or self._lacking(layout.SIGNALS, len(log.epochs)))
+
+    def _lacking(self, name: str, found: int) -> str:
+        """Say that a log has fewer lines than there were when the run ended, if so."""
+        with suppress(RunFolderError):
+            lines = self.summary().get("lines")
+            count = cast("dict[str, object]", lines).get(name) if isinstance(lines, dict) else None
+            if isinstance(count, int) and found < count:
+                return f"{name}: it has only {found} of {count} lines."
+        return ""
+
+    def resumes(self) -> list[dict[str, Any]]:
+        """Give when, from where and how exactly the run was gone on with; nothing for one that never stopped."""
+        place = f"{self.id}/{layout.RESUMES}"
+        if not (self.path / layout.RESUMES).is_file():
+            return []
+        given = self._object(layout.RESUMES)
+        entries = given.get("resumes")
+        if given.get("format") != layout.RESUMES_FORMAT or not isinstance(entries, list):
+            raise RunFolderError(f"{place}: damaged; take the file away to go on without what it says.")
+        return [dict(expect_object(entry, place, RunFolderError)) for entry in cast("list[object]", entries)]
 
     def weights_file(self, which: WeightsName = "best") -> Path:
         """Give the file of the best or the last weights, its check sum compared; the best fall back to the last."""

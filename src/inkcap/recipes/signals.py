@@ -51,6 +51,14 @@ _KINDS = tuple(part.name for part in fields(Signal))
 _WEIGHED = tuple(part.name for part in fields(Weighing))
 
 
+@dataclass(frozen=True)
+class SignalLog:
+    """What a log of signals holds, and a word on what of it could not be trusted, if anything."""
+
+    epochs: tuple[EpochSignals, ...] = ()
+    note: str = ""
+
+
 def signal_values(signals: EpochSignals) -> dict[str, float]:
     """Write signals as the values of one line of the log."""
     values = {f"{kind}/{id}": getattr(signal, kind) for id, signal in signals.capsules.items() for kind in _KINDS}
@@ -64,8 +72,14 @@ def signal_values(signals: EpochSignals) -> dict[str, float]:
 
 def read_signals(path: Path) -> tuple[EpochSignals, ...]:
     """Read the log as far as it can be trusted; nothing where there is none."""
+    return read_signal_log(path).epochs
+
+
+def read_signal_log(path: Path) -> SignalLog:
+    """Read the log as far as it can be trusted, and say what was left out."""
     found: list[EpochSignals] = []
-    for record in read_log(path).records:
+    log = read_log(path)
+    for record in log.records:
         named: dict[str, dict[str, float]] = {}
         weighed: dict[str, dict[str, float]] = {}
         for name, value in record.values.items():
@@ -78,4 +92,4 @@ def read_signals(path: Path) -> tuple[EpochSignals, ...]:
         capsules = {id: Signal(**values) for id, values in named.items() if "output" in values}
         connections = {id: Weighing(**values) for id, values in weighed.items()}
         found.append(EpochSignals(record.epoch, capsules, connections))
-    return tuple(found)
+    return SignalLog(tuple(found), log.note)

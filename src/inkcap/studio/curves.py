@@ -63,6 +63,8 @@ class RunCurves:
         self.end, self.seq = 0, 1
         self.stuck = -1
         """The size of the log when not all of it could be trusted."""
+        self.note = ""
+        """What of the log could not be trusted, if anything."""
         self._found: dict[tuple[str, str], Points] = {}
         """By the value's name and the kind of the record."""
 
@@ -122,6 +124,18 @@ class Curves:
                     return curves, True
             return curves, curves.end >= state.st_size
 
+    def doubt(self, log: Path, lines: int) -> str:
+        """Say what is wrong with a log of at least so many lines; nothing of one that nobody has read to its end."""
+        with self._lock:
+            _, curves = self._known.get(log, (0, None))
+            try:
+                if curves is None or (curves.end < log.stat().st_size and not curves.note):
+                    return ""
+            except OSError:
+                return ""
+            few = curves.seq - 1 < lines
+            return curves.note or (f"{log.name}: it has only {curves.seq - 1} of {lines} lines." if few else "")
+
     def sample(self, log: Path) -> Series:
         """Give what the curves of a log look like, until all of it is read."""
         with self._lock:
@@ -148,6 +162,8 @@ def _read_on(log: Path, curves: RunCurves) -> bool:
     if records is not None:
         curves.add((one["kind"], one["step"], one["values"]) for one in records)
         curves.end, curves.seq = curves.end + whole, curves.seq + len(records)
+        # Of a run that goes on the rest comes yet.
+        curves.note = "" if whole else f"{log.name}: line {curves.seq} is not whole, and is left out."
         return whole > 0
     # The careful reader says how far the log can be trusted: it may be damaged, or have been cut back and grown anew.
     size = log.stat().st_size
@@ -157,7 +173,7 @@ def _read_on(log: Path, curves: RunCurves) -> bool:
     except RunFolderError:
         return False
     curves.add((record.kind, record.step, record.values) for record in trusted.records)
-    curves.end, curves.seq, curves.stuck = trusted.end, len(trusted.records) + 1, size
+    curves.end, curves.seq, curves.stuck, curves.note = trusted.end, len(trusted.records) + 1, size, trusted.note
     return False
 
 

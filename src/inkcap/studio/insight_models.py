@@ -46,6 +46,8 @@ class RunSignals(Told):
     connections: dict[str, ConnectionSignals]
     why: str | None
     """Why there are no signals, and what to do."""
+    note: str
+    """What of them was left out, because it is damaged."""
 
 
 class Histogram(Told):

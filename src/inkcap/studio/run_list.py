@@ -25,7 +25,7 @@ from inkcap.recipes.runfolder import KILLED
 from inkcap.recipes.steering import GOING
 from inkcap.studio.curves import Curves, Series, last_records
 from inkcap.studio.run_models import Drawn, RunRow
-from inkcap.studio.run_notes import NOTES, read_notes
+from inkcap.studio.run_notes import NOTES, Notes, read_notes
 from inkcap.studio.store import Store
 from inkcap.studio.workspace import is_text
 
@@ -34,6 +34,7 @@ BEST_PATIENCE = 0.03
 DRAW_PATIENCE = 0.2
 """Seconds that are read in logs for one answer with curves."""
 LOOKS = 30
+NOT_KNOWN = "that is not known any more, since what tells it is damaged"
 MOST_BYTES = 2**20
 """Larger is no file of a run that the list reads."""
 Stamp = tuple[int, int] | None
@@ -55,8 +56,9 @@ class _Known:
     doubt: str = ""
     """What is wrong with the summary, if anything: then the log tells."""
     stamps: tuple[Stamp, Stamp] = (None, None)
-    notes: tuple[Stamp, str, list[str]] = (None, "", [])
-    resumes: tuple[Stamp, list[dict[str, Any]]] = (None, [])
+    notes: tuple[Stamp, Notes] = (None, Notes())
+    resumes: tuple[Stamp, list[dict[str, Any]], str] = (None, [], "")
+    """When it was gone on with, and what is wrong with the file that tells."""
     log: tuple[Stamp, MetricRecord | None, MetricRecord | None] = (None, None, None)
     looks: deque[tuple[float, int]] = field(default_factory=lambda: deque[tuple[float, int]](maxlen=LOOKS))
     """When the log had reached which step, of a run that goes on."""
@@ -129,13 +131,14 @@ class RunList:
             return None
         stamp = _stamp(path + NOTES)
         if stamp != known.notes[0]:
-            known.notes = (stamp, *read_notes(Path(path)))
+            known.notes = (stamp, read_notes(Path(path)))
         stamp = _stamp(path + layout.RESUMES)
-        if stamp != known.resumes[0]:
-            known.resumes = (stamp, _objects(_object(path + layout.RESUMES).get("resumes")))
+        if stamp != known.resumes[0] and known.run is not None:
+            known.resumes = (stamp, *_resumes(known.run))
         told = _damaged(name, known) if known.run is None else self._told(known, known.run, path, deadline)
-        _, note, tags = known.notes
-        return RunRow(id=run_id(name), name=name, drawing=drawing, note=note, tags=tags, **told)
+        notes = known.notes[1]
+        told["hint"] = _joined(told["hint"], known.resumes[2], notes.doubt)
+        return RunRow(id=run_id(name), name=name, drawing=drawing, note=notes.note, tags=notes.tags, **told)
 
     def _look(self, known: _Known, path: str) -> None:
         stamps = (_stamp(path + layout.RUN), _stamp(path + layout.SUMMARY))
@@ -171,7 +174,7 @@ class RunList:
             "checkpoint": None,
             "hint": known.doubt,
             "resumed": len(known.resumes[1]),
-            "inexact": _inexact(known.resumes[1]),
+            "inexact": NOT_KNOWN if known.resumes[2] else _inexact(known.resumes[1]),
         }
         # A summary of a run that was taken up again is an old one.
         if record.state in layout.ENDED and record.reason != KILLED and summary:
@@ -186,6 +189,7 @@ class RunList:
                 "monitor": _monitor(summary.get("monitor"), values),
                 "best_epoch": _whole(summary.get("best_epoch")),
                 "best_value": _number(summary.get("best_value")),
+                "hint": self._doubt_of_log(path, summary),
             }
         return common | self._under_way(known, run, path, deadline)
 
@@ -220,8 +224,14 @@ class RunList:
             "left": max(epochs * each - step, 0.0) / speed if speed and each else None,
             "rate": _number(last.values.get("rate")) if last and alive else None,
             "checkpoint": None if alive else _checkpoint(run),
-            "hint": "" if alive else known.doubt or _hint(path),
+            "hint": "" if alive else _joined(_hint(path), known.doubt, self._doubt_of_log(path, {})),
         }
+
+    def _doubt_of_log(self, path: str, summary: Mapping[str, Any]) -> str:
+        """Say what is wrong with the log of a run that has ended, once somebody has looked at its curves."""
+        lines = summary.get("lines")
+        count = cast("dict[str, Any]", lines).get(layout.METRICS) if isinstance(lines, dict) else 0
+        return self.curves.doubt(Path(path + layout.METRICS), _whole(count))
 
     def _speed(self, known: _Known, written: float, step: int) -> float | None:
         """Give the steps a second: between the looks of the last while, or since the run began to train."""
@@ -250,6 +260,10 @@ def _stamp(path: str) -> Stamp:
     return (found.st_mtime_ns, found.st_size)
 
 
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
 def _summary(run: RunFolder | None) -> tuple[Mapping[str, Any], str]:
     """Give the summary of a run, if there is one that is whole, and what is wrong with it if not."""
     if run is None or not (run.path / layout.SUMMARY).is_file():
@@ -258,6 +272,14 @@ def _summary(run: RunFolder | None) -> tuple[Mapping[str, Any], str]:
         return run.summary(), ""
     except RunFolderError as problem:
         return {}, str(problem)
+
+
+def _resumes(run: RunFolder) -> tuple[list[dict[str, Any]], str]:
+    """Give when a run was gone on with, and what is wrong with what tells it."""
+    try:
+        return run.resumes(), ""
+    except RunFolderError as problem:
+        return [], str(problem)
 
 
 def _object(path: Path | str) -> Mapping[str, Any]:
@@ -347,11 +369,6 @@ def _number(value: object) -> float | None:
 def _numbers(values: object) -> dict[str, float | None]:
     found = cast("dict[str, object]", values) if isinstance(values, dict) else {}
     return {name: _number(value) for name, value in found.items()}
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    found = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
 
 
 def _texts(value: object) -> list[str]:

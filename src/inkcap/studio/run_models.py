@@ -86,7 +86,7 @@ class RunRow(Told):
     inexact: str
     """Why its bits are not those of a run that was never stopped; empty where they are."""
     hint: str
-    """What may have ended one that was killed, as far as that is known."""
+    """What of its files is damaged, and what may have ended one that was killed, as far as that is known."""
     checkpoint: int | None
     """The step from which one that was killed goes on, 0 for the start; what came after it is trained again."""
     note: str

@@ -1,20 +1,18 @@
 """Checkpoints of a training: copied between two steps, written by a thread of their own, read without trust."""
 
-import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import safetensors.torch
-import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
 from inkcap.recipes import RunFolder, RunFolderError, layout
-from inkcap.recipes.checkpoints import NO_ROOM, Piece, Pieces, StoredCheckpoint, write_checkpoint
+from inkcap.recipes.checkpoints import NO_ROOM, Pieces, StoredCheckpoint, write_checkpoint
 from inkcap.recipes.elsewhere import Elsewhere
 from inkcap.recipes.strict import dump, expect_object, parse
 from inkcap.training.events import PauseEvent
@@ -22,6 +20,7 @@ from inkcap.training.keeping import FolderKeeper
 from inkcap.training.session import Saver, Session
 from inkcap.training.snapshots import Snapshot, capture, is_finite
 from inkcap.training.waiting import wait_for_room
+from inkcap.training.weights import tensor_pieces
 
 TENSORS, BEST, PROGRESS = "state.safetensors", "best.safetensors", "progress.json"
 
@@ -29,41 +28,6 @@ LEAST_PAUSE = 1.0
 """Seconds between two checkpoints at least, however short the epochs are: they must not be what a run does most."""
 SHARE = 0.02
 """The share of a run's time that copying for checkpoints may take."""
-
-_TYPES = {
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.int64: "I64",
-    torch.int32: "I32",
-    torch.int16: "I16",
-    torch.int8: "I8",
-    torch.uint8: "U8",
-    torch.bool: "BOOL",
-}
-
-
-def tensor_pieces(tensors: Mapping[str, Tensor]) -> Pieces:
-    """Give the content of a safetensors file: a header, then the bytes of the tensors as they lie in memory."""
-
-    def pieces() -> Iterator[Piece]:
-        plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-        header: dict[str, Any] = {}
-        place = 0
-        for name, value in plain.items():
-            size = value.numel() * value.element_size()
-            offsets = [place, place + size]
-            header[name] = {"dtype": _TYPES[value.dtype], "shape": list(value.shape), "data_offsets": offsets}
-            place += size
-        text = json.dumps(header, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)
-        yield len(text).to_bytes(8, "little") + text
-        for value in plain.values():
-            if value.numel():
-                yield value.reshape(-1).view(torch.uint8).numpy().data
-
-    return pieces
 
 
 def snapshot_files(snapshot: Snapshot, extra: Mapping[str, Any]) -> dict[str, Pieces]:

@@ -12,7 +12,6 @@ from inkcap.recipes.checkpoints import newest_checkpoint, set_aside
 from inkcap.recipes.elsewhere import Elsewhere
 from inkcap.recipes.liveness import held
 from inkcap.recipes.steering import take_wish
-from inkcap.recipes.strict import expect_object, parse, unsealed
 from inkcap.structures.atomic import remove_temporaries
 from inkcap.training.checkpoints import read_snapshot
 from inkcap.training.data.download import Progress
@@ -32,7 +31,6 @@ from inkcap.training.stopping import StopRequest, listening_for_signals
 from inkcap.training.watchers import Watching, stored_watching
 from inkcap.training.weights import Borrowed
 
-RESUMES_FORMAT = "inkcap-resumes"
 _STRETCHED = ("cosine", "one-cycle")
 """The schedules whose rates depend on how many epochs there are in all."""
 
@@ -272,7 +270,7 @@ def claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str], 
         weights_sha256="",
         best_sha256="",
     )
-    for name in layout.FILES:
+    for name in layout.WRITTEN:
         # What a killed process was writing.
         remove_temporaries(folder.path, name)
     # A wish that came when the process before was past hearing it.
@@ -291,23 +289,6 @@ def claim(folder: RunFolder, recipe: Recipe, found: _Found, reasons: list[str], 
         "reasons": reasons,
         "damaged": list(found.damaged),
     }
-    earlier = read_resumes(folder)
-    folder.write_json(layout.RESUMES, {"format": RESUMES_FORMAT, "version": 1, "resumes": [*earlier, entry]})
+    resumes = [*folder.resumes(), entry]
+    folder.write_json(layout.RESUMES, {"format": layout.RESUMES_FORMAT, "version": 1, "resumes": resumes})
     return folder
-
-
-def read_resumes(folder: RunFolder) -> list[dict[str, Any]]:
-    """Give when, from where and how exactly a run was gone on with; nothing for one that never stopped."""
-    place = f"{folder.id}/{layout.RESUMES}"
-    try:
-        text = (folder.path / layout.RESUMES).read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise RunFolderError(f"{place}: cannot be read ({problem.strerror}).") from None
-    whole = expect_object(parse(text, place, RunFolderError), place, RunFolderError)
-    given = unsealed(whole, place, RunFolderError, needed=folder.record.seals)
-    entries = given.get("resumes")
-    if given.get("format") != RESUMES_FORMAT or not isinstance(entries, list):
-        raise RunFolderError(f"{place}: damaged; take the file away to go on without what it says.")
-    return [dict(expect_object(entry, place, RunFolderError)) for entry in cast("list[object]", entries)]

@@ -1,6 +1,7 @@
 """Weights on disk, weights taken over from another run, and weights that stay as they are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -8,13 +9,27 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
+from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from inkcap.recipes import RunFolder, RunFolderError, find_run
+from inkcap.recipes.checkpoints import Piece, Pieces
 from inkcap.recipes.runfolder import WeightsName, sha256_of
 from inkcap.structures.atomic import write_atomic_with
 from inkcap.training.errors import TrainingError
+
+_TYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
 
 
 @dataclass(frozen=True)
@@ -64,12 +79,47 @@ class Borrowed:
         return cls(given["run"], tuple(given["taken"]), tuple(given["left"].items()), remembered, forgotten)
 
 
+def tensor_pieces(tensors: Mapping[str, Tensor]) -> Pieces:
+    """Give the content of a safetensors file: a header, then the bytes of the tensors as they lie in memory."""
+
+    def pieces() -> Iterator[Piece]:
+        plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+        header: dict[str, Any] = {}
+        place = 0
+        for name, value in plain.items():
+            size = value.numel() * value.element_size()
+            offsets = [place, place + size]
+            header[name] = {"dtype": _TYPES[value.dtype], "shape": list(value.shape), "data_offsets": offsets}
+            place += size
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        yield len(text).to_bytes(8, "little") + text
+        for value in plain.values():
+            if value.numel():
+                yield value.reshape(-1).view(torch.uint8).numpy().data
+
+    return pieces
+
+
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> str:
-    """Write weights as a whole file and give its check sum."""
-    plain = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+    """Write weights as a whole file and give its check sum.
+
+    Not by safetensors' own function: that writes beside the path it is given, under a name that nobody knows, and
+    leaves it there when the process is killed.
+    """
+    # The widest numbers first, so that each lies where its type may be read in place; then by name, so that the same
+    # weights are the same file.
+    pieces = tensor_pieces(
+        {name: weights[name] for name in sorted(weights, key=lambda n: (-weights[n].element_size(), n))}
+    )
+
+    def write(temporary: Path) -> None:
+        with open(temporary, "wb") as file:
+            file.writelines(pieces())
+
     try:
-        write_atomic_with(path, lambda temporary: save_file(plain, temporary))
-    except (OSError, SafetensorError) as problem:
+        write_atomic_with(path, write)
+    except OSError as problem:
         raise RunFolderError(f"{path.parent.name}/{path.name}: could not be written ({problem}).") from None
     return sha256_of(path)
 

@@ -3477,6 +3477,8 @@ export interface components {
             epochs: number[];
             /** Frames */
             frames: number[];
+            /** Note */
+            note: string;
             /** Why */
             why: string | null;
         };

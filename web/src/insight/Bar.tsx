@@ -218,6 +218,16 @@ function Changed() {
   );
 }
 
+/** What of the signals was left out, because it is damaged. */
+function LeftOut() {
+  const note = useInsight((s) => s.signals?.note);
+  return note ? (
+    <p className="changed-since" role="status">
+      {note}
+    </p>
+  ) : null;
+}
+
 /** Nothing to be seen yet, and what to do about it. */
 function Nothing() {
   const word = words(useStudio((s) => s.language));
@@ -275,6 +285,7 @@ export function Bar() {
             </div>
           </div>
           <Changed />
+          <LeftOut />
         </>
       )}
     </section>

@@ -44,6 +44,7 @@ const SIGNALS: Signals = {
   },
   connections: { "stage.0.ab": line({ weight: [3, 6] }), "stage.1.ab": line({ weight: [4, 8] }) },
   why: null,
+  note: "",
 };
 
 const FILE: DrawingFile = {

@@ -200,11 +200,12 @@ async def show_run(hub: HubOf, id: str, points: Points = 500) -> RunDetail:
 
     def told() -> tuple[RunFolder, RunRow, dict[str, Any]]:
         path = found_run(hub, id)
+        run = RunFolder.open(path)
+        # Before its row, which says what is wrong with the log once that was read.
+        series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
         row = hub.runs.row(path.name)
         if row is None:
             raise NotThere(GONE)
-        run = RunFolder.open(path)
-        series, _ = hub.runs.series(path, points, time.monotonic() + PATIENCE)
         recipe = recipe_to_json(run.recipe()) if run.record.state != "created" else {}
         return run, row, {"recipe": recipe, "summary": dict(run.summary()) or None, "series": series}
 
