@@ -293,3 +293,18 @@ def test_runs_are_listed_and_drawn_within_five_times_the_aims():
     found, all_tries = tries[-1], [dataclasses.asdict(one) for one in tries]
     assert max(found.later_list, found.first_list) <= 5 * studio_runs.LIST_AIM, all_tries
     assert max(found.first_draw, found.later_draw) <= 5 * studio_runs.DRAW_AIM, all_tries
+
+
+def test_a_run_that_takes_the_name_of_one_that_was_put_away_is_of_no_drawing_of_its(ask, tmp_path):
+    run = make_run(tmp_path)
+    id = only(ask)["id"]
+    drawing = ask(f"/api/runs/{id}/again", "POST", json={}).json()["id"]
+    assert only(ask)["drawing"] == drawing
+    token = ask(f"/api/runs/{id}/delete", "POST", json={}).json()["undo"]
+    assert make_run(tmp_path).id == run.id
+    assert only(ask)["drawing"] is None
+    ask(f"/api/runs/{id}/undelete", "POST", json={"undo": token})
+    assert {row["name"]: row["drawing"] for row in ask("/api/runs").json()} == {
+        run.id: None,
+        "net-digits-0002": drawing,
+    }

@@ -97,6 +97,14 @@ def test_a_deleted_sweep_comes_back(ask, tmp_path):
     assert find_sweep(tmp_path, "tried").trials[2].value == 0.2
 
 
+def test_the_drawings_that_a_sweep_keeps_are_not_listed_among_those_of_the_workspace(ask, id, tmp_path):
+    sweep = written(tmp_path)
+    kept = sweep.trial_folder(1) / "drawing.inkcap.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(sweep.drawing().to_text())
+    assert [row["id"] for row in ask("/api/workspace").json()["drawings"]] == [id]
+
+
 def test_a_damaged_sweep_is_listed_and_can_be_deleted(ask, tmp_path):
     sweep = written(tmp_path)
     (sweep.path / "sweep.json").write_text("{")

@@ -105,6 +105,29 @@ class Model:
     runs: dict[str, str] = field(default_factory=dict[str, str])
     """The state of each run by its name."""
     binned_runs: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
+    notes: dict[str, tuple[str, list[str]]] = field(default_factory=dict[str, "tuple[str, list[str]]"])
+    """The note and the tags of each run; those of one that is put away stay with what brings it back."""
+    origins: dict[str, str] = field(default_factory=dict[str, str])
+    """The drawing that a run was started from, or that was made from its copy."""
+    copies: dict[str, str] = field(default_factory=dict[str, str])
+    """The drawing that each run keeps itself."""
+    belongings: dict[str, dict[str, Any]] = field(default_factory=dict[str, "dict[str, Any]"])
+    """What a run had that was put away, by what brings it back."""
+    data: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    sweeps: set[str] = field(default_factory=set[str])
+    binned_sweeps: dict[str, str] = field(default_factory=dict[str, str])
+
+    def put_run_away(self, name: str, token: str) -> None:
+        """Forget a run, with all that it had."""
+        self.binned_runs[token] = (name, self.runs.pop(name))
+        kept = {part: getattr(self, part) for part in ("notes", "origins", "copies")}
+        self.belongings[token] = {part: there.pop(name) for part, there in kept.items() if name in there}
+
+    def bring_run_back(self, token: str, name: str) -> None:
+        """Know a run again, which may have another name now."""
+        self.runs[name] = self.binned_runs.pop(token)[1]
+        for part, value in self.belongings.pop(token).items():
+            getattr(self, part)[name] = value
 
     def delete(self, id: str, token: str) -> None:
         self.binned[token] = (id, self.drawings.pop(id))

@@ -35,6 +35,13 @@ def put_away(hub: Hub, folder: Path, home: str = DELETED) -> str:
     return token
 
 
+def put_run_away(hub: Hub, folder: Path) -> str:
+    """Move a run out of the workspace; the drawing that it was started from is no new one's of its name."""
+    token = put_away(hub, folder)
+    hub.store.rename_run(folder.name, token)
+    return token
+
+
 def bring_back(hub: Hub, token: str) -> str:
     """Bring a deleted run back, under the next free number where its own was given to another; give its name."""
     found, runs = _kept(hub, DELETED, token), hub.workspace / RUNS
@@ -42,7 +49,7 @@ def bring_back(hub: Hub, token: str) -> str:
     _move_back(found, target)
     if target.name != found.name:
         RunFolder.open(target).update(id=target.name)
-        hub.store.note_run(target.name, hub.store.runs().get(found.name, ""))
+    hub.store.rename_run(token, target.name)
     return target.name
 
 

@@ -302,6 +302,11 @@ class Store:
         with self._writing("the run's drawing"):
             self._db.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", (folder, drawing))
 
+    def rename_run(self, folder: str, name: str) -> None:
+        """Let what is noted of a run be found by another name; its own may be given to a new one."""
+        with self._writing("the run's drawing"):
+            self._db.execute("UPDATE OR REPLACE run SET folder = ? WHERE folder = ?", (name, folder))
+
     def runs(self) -> dict[str, str]:
         """Give the drawings of the runs that the studio started, by the runs' folders."""
         return {folder: drawing for folder, drawing in self._all("SELECT folder, drawing FROM run")}  # noqa: C416

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from inkcap.drawing import SUFFIX
 from inkcap.exchange.importing.limits import WEIGHTS
+from inkcap.recipes.layout import RUNS
+from inkcap.sweeps.record import SWEEPS
 
 MOST_DRAWINGS = 500
-PASSED_BY = frozenset({"runs", "node_modules"})
+PASSED_BY = frozenset({RUNS, SWEEPS, "node_modules"})
+"""Folders whose drawings are copies of others: those that runs and trials were started with."""
 
 LONGEST_STEM = 200
 """Bytes: a file's name may have 255, and a number and an ending come behind."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from inkcap.drawing import Drawing, from_text, to_text
+from inkcap.drawing import Drawing, load_drawing, to_text
 from inkcap.recipes import Recipe, recipe_from_text, recipe_to_text
 from inkcap.recipes.fields import show
 from inkcap.recipes.layout import now, slug
@@ -130,7 +130,7 @@ class Sweep:
 
     def drawing(self) -> Drawing:
         """Give the drawing that all trials begin with."""
-        return from_text(_read(self.path / DRAWING).decode("utf-8", errors="replace"))
+        return load_drawing(self.path / DRAWING)
 
     def recipe(self) -> Recipe:
         """Give the recipe that all trials begin with."""

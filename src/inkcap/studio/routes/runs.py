@@ -63,7 +63,7 @@ from inkcap.studio.run_models import (
     TrainRequest,
 )
 from inkcap.studio.run_notes import write_notes
-from inkcap.studio.run_trash import bring_back, put_away
+from inkcap.studio.run_trash import bring_back, put_run_away
 from inkcap.studio.uploads import check_inside, own_data, receive
 from inkcap.training.planning import worker_needs
 
@@ -298,7 +298,7 @@ def delete_run(hub: HubOf, id: str) -> Undo:
     row = hub.runs.row(path.name)
     if row is not None and row.state in steering.GOING:
         raise trainings.TrainingError(f"the run {path.name} is {row.state}: stop it before you delete it")
-    token = put_away(hub, path)
+    token = put_run_away(hub, path)
     hub.runs.curves.forget(path / METRICS)
     return Undo(undo=token)
 
