@@ -92,7 +92,7 @@ POLICIES = (
     Policy(f"{DRAWING}/derivation"),
     Policy(f"{DRAWING}/rules", WRITE),
     Policy(f"{DRAWING}/step", WRITE, limit=TEXT),
-    Policy(f"{DRAWING}/expand", READ | WRITE),
+    Policy(f"{DRAWING}/expand", WRITE),
     Policy(DRAWING + "/mathematics/{item}"),
     Policy("/api/enumeration"),
     Policy("/api/data"),

@@ -251,11 +251,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Expand
-         * @description Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own.
-         */
-        get: operations["expand_api_drawings__id__expand_get"];
+        get?: never;
         put?: never;
         /**
          * Expand
@@ -4560,39 +4556,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DrawingId"];
-                };
-            };
-            400: components["responses"]["Refused400"];
-            401: components["responses"]["Refused401"];
-            403: components["responses"]["Refused403"];
-            404: components["responses"]["Refused404"];
-            405: components["responses"]["Refused405"];
-            409: components["responses"]["Refused409"];
-            421: components["responses"]["Refused421"];
-            422: components["responses"]["Refused422"];
-            431: components["responses"]["Refused431"];
-        };
-    };
-    expand_api_drawings__id__expand_get: {
-        parameters: {
-            query?: {
-                capsule?: string;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Opened"];
                 };
             };
             400: components["responses"]["Refused400"];

@@ -96,7 +96,6 @@ async def step(hub: HubOf, id: str, asked: StepRequest) -> dict[str, Any]:
     return await hub.helper.ask("step", text=drawing.to_text(), **asked.model_dump())
 
 
-@router.get("/drawings/{id}/expand")
 @router.post("/drawings/{id}/expand")
 async def expand(hub: HubOf, id: str, capsule: str = "") -> Opened:
     """Expand a network of capsules, or one capsule of it, to its neurons, as a drawing of its own."""
