@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from inkcap.training.data import FORMATS, SOURCES, DataError, load, validate
+from inkcap.training.data.files import path_of
 
 BUNDLED = {
     "digits": (1797, (1, 8, 8), 10),
@@ -144,3 +145,23 @@ def test_where_its_files_lie_elsewhere_scikit_learn_is_asked(monkeypatch: pytest
     after = [load(name, {}, Path()) for name in ("digits", "iris")]
     assert [one.manifest for one in after] == [one.manifest for one in before]
     assert all(np.array_equal(a.inputs["x"], b.inputs["x"]) for a, b in zip(after, before, strict=True))
+
+
+def test_a_home_is_meant_where_a_name_begins_with_it_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    for written, meant in (
+        ("~/x.csv", home / "x.csv"),
+        (" ~/x.csv ", home / "x.csv"),
+        ("x.csv", tmp_path / "x.csv"),
+        # What is behind `./` is a name, whatever it looks like: a workspace is left by no spelling of one.
+        ("./~/x.csv", tmp_path / "~" / "x.csv"),
+        ("a/~/x.csv", tmp_path / "a" / "~" / "x.csv"),
+        ("~nobody-has-this-name/x.csv", tmp_path / "~nobody-has-this-name" / "x.csv"),
+    ):
+        assert path_of(written, tmp_path) == meant, written
+    with pytest.raises(DataError, match=r"x\.csv"):
+        load("~nobody-has-this-name/x.csv", {}, tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from inkcap.engine.inference import EngineMaker, EngineName
 from inkcap.recipes import DataSpec
 from inkcap.training.data import SOURCES, DataError
+from inkcap.training.data.files import path_of
 from inkcap.training.data.idx import looks_like_idx
 from inkcap.training.data.idx_source import mnist_files
 from inkcap.training.data.images import IMAGE_SUFFIXES
@@ -28,11 +29,11 @@ def find_pieces(opened: OpenedRun, spec: DataSpec, folder: Path, room: Path) -> 
     name = spec.name.strip()
     if name.lower() in SOURCES:
         return SetPieces(spec, folder.resolve())
-    path = (folder / Path(name).expanduser()).resolve()
+    path = path_of(name, folder).resolve()
     if path.is_dir():
         return _in_folder(opened, path, room)
     if not path.exists() and "," in name:
-        path = (folder / Path(name.partition(",")[0].strip()).expanduser()).resolve()
+        path = path_of(name.partition(",")[0], folder).resolve()
     if not path.is_file():
         raise DataError(f"{name} is neither a known set nor an existing file or folder ({path}). Correct it.")
     return _in_file(opened, path, room)

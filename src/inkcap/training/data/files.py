@@ -1,4 +1,4 @@
-"""Writing a file so that it is either whole or absent."""
+"""Finding a file by what a person wrote, and writing one so that it is either whole or absent."""
 
 import contextlib
 import os
@@ -8,6 +8,15 @@ from pathlib import Path
 from typing import IO
 
 from inkcap.training.data.errors import DataError
+
+
+def path_of(spec: str, folder: Path) -> Path:
+    """Give the path that a text means, relative to a folder; `~` is a home where the text begins with it, alone.
+
+    `./~/x` lies in a folder of that name, and so does `~who/x` where nobody is called who.
+    """
+    text = spec.strip()
+    return folder / (os.path.expanduser(text) if "\0" not in text else text)
 
 
 @contextlib.contextmanager

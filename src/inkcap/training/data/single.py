@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from inkcap.training.data.archives import read_archive, read_npy
 from inkcap.training.data.arrays import as_input
 from inkcap.training.data.errors import DataError
+from inkcap.training.data.files import path_of
 from inkcap.training.data.idx import looks_like_idx, read_idx
 from inkcap.training.data.images import IMAGE_SUFFIXES, image_head, read_image, resize_images
 from inkcap.training.data.preparation import Preparation
@@ -61,7 +62,7 @@ def read_raw(source: str | Path, *, folder: Path | None = None, table: Mapping[s
         numbers = _typed_numbers(source)
         if numbers is not None:
             return Raw("The numbers given", {"": numbers[None, :]}, part=True)
-    path = (folder or Path()) / Path(source).expanduser()
+    path = path_of(str(source), folder or Path())
     if not path.is_file():
         raise DataError(
             f"{path} is no file, and {str(source)!r} is no list of numbers. Correct the path or the numbers."

@@ -11,6 +11,7 @@ from inkcap.training.data.bundled import load_diabetes, load_digits, table_loade
 from inkcap.training.data.dataset import Dataset
 from inkcap.training.data.download import Progress
 from inkcap.training.data.errors import DataError
+from inkcap.training.data.files import path_of
 from inkcap.training.data.grid_world import GRID_OPTIONS, load_grid_world
 from inkcap.training.data.idx import looks_like_idx
 from inkcap.training.data.idx_source import IDX_OPTIONS, load_idx_folder, load_idx_pair, mnist_files
@@ -150,7 +151,7 @@ def _load(spec: str, options: Mapping[str, str], folder: Path, progress: Progres
 
 def _path(spec: str, folder: Path, progress: Progress | None) -> Path:
     """Give the file or folder that a path or a URL of storage stands for."""
-    return local_copy(spec.strip(), progress) if is_url(spec) else folder / Path(spec.strip()).expanduser()
+    return local_copy(spec.strip(), progress) if is_url(spec) else path_of(spec, folder)
 
 
 def _named_after(dataset: Dataset, path: Path) -> Dataset:
