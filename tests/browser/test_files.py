@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -144,7 +145,22 @@ def test_own_data_are_looked_into_and_trained_on(page, tmp_path):
     page.wait_for_selector("#dock [data-run-state=finished], #dock [data-run-state=done]", timeout=60_000)
 
 
-@pytest.mark.parametrize("lost", ["on the way there", "on the way back"])
+BUSY = """
+() => {
+  const canvas = document.querySelector("#canvas");
+  new MutationObserver((_, watch) => {
+    if (canvas.dataset.vertices !== "3") return;
+    watch.disconnect();
+    for (const end = Date.now() + 30_000; Date.now() < end; );
+  }).observe(canvas, { attributes: true });
+  const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true });
+  setTimeout(() => document.activeElement.dispatchEvent(enter), 100);
+}
+"""
+"""Press Enter, and do nothing any more from the moment on when what it makes is drawn."""
+
+
+@pytest.mark.parametrize("lost", ["on the way there", "on the way back", "by a page that is busy until its end"])
 def test_what_a_closed_tab_left_arrives_exactly_once(page, context, studio, lost):
     cut = {"there": False, "back": False}
 
@@ -162,22 +178,31 @@ def test_what_a_closed_tab_left_arrives_exactly_once(page, context, studio, lost
     dying.wait_for_selector(".empty-canvas")
     quick_add(dying, "1D-data 4")
     expect_total(dying, "0")
-    cut["there" if "there" in lost else "back"] = True
+    cut["back" if lost == "on the way back" else "there"] = True
     quick_add(dying, "1D-ReLU 3")
-    quick_add(dying, "1D-softmax 2")
-    expect_vertices(dying, 3)
     with studio.client() as client:
-        if "back" in lost:
-            for _ in range(50):
-                if len(client.get(f"/api/drawings/{id}/history").json()) >= 3:
-                    break
-                dying.wait_for_timeout(100)
+
+        def history() -> list[str]:
+            return [row["label"] for row in client.get(f"/api/drawings/{id}/history").json()]
+
+        if "busy" in lost:
+            dying.keyboard.press("/")
+            dying.wait_for_selector(".quick")
+            dying.keyboard.type("1D-softmax 2")
+            dying.evaluate(BUSY)
+            page.wait_for_timeout(1000)
+        else:
+            quick_add(dying, "1D-softmax 2")
+            expect_vertices(dying, 3)
+        end = time.monotonic() + 20
+        while "back" in lost and len(history()) < 3 and time.monotonic() < end:
+            dying.wait_for_timeout(100)
+        assert len(history()) == (3 if "back" in lost else 1)
         dying.close()
         page.goto(f"{studio.address}#/drawing/{id}")
         expect_vertices(page, 3)
         expect_total(page, "23")
-        history = [row["label"] for row in client.get(f"/api/drawings/{id}/history").json()]
-        assert history == ["add a", "add b after a", "add c after b"]
+        assert history() == ["add a", "add b after a", "add c after b"]
         file = json.loads(client.get(f"/api/drawings/{id}/file").text)
     assert [one["id"] for one in file["capsules"]] == ["a", "b", "c"]
     page.reload()

@@ -1,6 +1,6 @@
 /** Drafts: what is being written into a note and is no edit yet, in IndexedDB, so that a browser that dies keeps it. */
 
-import { done } from "./outbox";
+import { done, write } from "./outbox";
 
 const NAME = "inkcap-drafts";
 const STORE = "draft";
@@ -25,11 +25,11 @@ export class Drafts {
   }
 
   async keep(draft: Draft): Promise<void> {
-    await done(this.store("readwrite").put(draft));
+    await write(this.store("readwrite"), (store) => store.put(draft));
   }
 
   async forget({ drawing, client, note }: Pick<Draft, "drawing" | "client" | "note">): Promise<void> {
-    await done(this.store("readwrite").delete([drawing, client, note]));
+    await write(this.store("readwrite"), (store) => store.delete([drawing, client, note]));
   }
 
   /** What a tab was writing into the notes of a drawing. */

@@ -3,7 +3,7 @@
  * with it; whoever comes back goes on under the old name, and so with the old undo.
  */
 
-import { done } from "./outbox";
+import { done, write } from "./outbox";
 
 const NAME = "inkcap-tabs";
 const STORE = "tab";
@@ -31,7 +31,7 @@ export class Names {
 
   async remember(drawing: string, client: string, next: number): Promise<void> {
     const known: Known = { drawing, client, next, time: Date.now() };
-    await done(this.store("readwrite").put(known));
+    await write(this.store("readwrite"), (store) => store.put(known));
   }
 
   /** The names that a drawing was open under, the newest first. */

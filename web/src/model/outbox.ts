@@ -25,6 +25,18 @@ export function done<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+/**
+ * Change a store and let the change last at once.
+ *
+ * A transaction that is left to itself ends only when the page has heard of its success, which a page that is busy
+ * drawing hears late and one that dies never.
+ */
+export function write<T>(store: IDBObjectStore, change: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const request = change(store);
+  store.transaction.commit();
+  return done(request);
+}
+
 export class Outbox {
   private constructor(private readonly database: IDBDatabase) {}
 
@@ -39,11 +51,11 @@ export class Outbox {
 
   async keep(drawing: string, client: string, pending: Pending): Promise<void> {
     const kept: Kept = { drawing, client, number: pending.number, pending };
-    await done(this.store("readwrite").put(kept));
+    await write(this.store("readwrite"), (store) => store.put(kept));
   }
 
   async forget(drawing: string, client: string, number: number): Promise<void> {
-    await done(this.store("readwrite").delete([drawing, client, number]));
+    await write(this.store("readwrite"), (store) => store.delete([drawing, client, number]));
   }
 
   /** What tabs have left of a drawing, by tab, each in order. */
