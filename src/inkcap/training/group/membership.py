@@ -177,8 +177,9 @@ def losing() -> Generator[None]:
     """Say of a connection that broke that a member is gone; a shortage of memory is this member's own."""
     try:
         yield
-    except (dist.DistError, RuntimeError) as problem:
-        if is_shortage(problem):
+    except (dist.DistError, RuntimeError, ValueError) as problem:
+        # Whoever takes the group apart, as Ray does when a worker is lost, leaves the others a mistake in the call.
+        if is_shortage(problem) or (isinstance(problem, ValueError) and dist.is_initialized()):
             raise
         # torch has no error of its own for a broken connection, so what it said is kept.
         words = _SOURCE.sub("", (str(problem).splitlines() or [""])[0]).strip(" .")[:200]
