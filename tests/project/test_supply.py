@@ -93,10 +93,21 @@ def test_silence_of_a_service_is_no_good_news() -> None:
             {"name": "b", "skip_reason": "not found"},
         ]
     }
-    assert audit.python_findings(report) == ([audit.Finding(("X-1", "CVE-1"), "a 1")], ["b"])
+    assert audit.python_findings(report) == ([audit.Finding(("X-1", "CVE-1"), "a 1")], {"a==1"})
+    assert audit.python_findings({}) == ([], set())
     assert audit.npm_findings({"error": {"code": "x"}}) == ([], ["all npm packages"])
     told = {"vulnerabilities": {"p": {"via": ["q", {"source": 7, "url": "somewhere/GHSA-1"}]}, "q": {"via": []}}}
     assert audit.npm_findings(told) == ([audit.Finding(("GHSA-1",), "p")], [])
+
+
+def test_a_page_of_the_index_speaks_of_its_newest_version_alone() -> None:
+    pin = lock.Pin("a", "2", "", ())
+    fault = {"id": "X-1", "aliases": ["CVE-1"], "withdrawn": None}
+    page = {"info": {"version": "2"}, "vulnerabilities": [fault, {**fault, "id": "X-2", "withdrawn": "2026-01-01"}]}
+    assert audit.page_findings(pin, page) == [audit.Finding(("X-1", "CVE-1"), "a 2")]
+    assert audit.page_findings(pin, {**page, "vulnerabilities": []}) == []
+    for silent in ({**page, "info": {"version": "3"}}, {"info": {"version": "2"}}, {}):
+        assert audit.page_findings(pin, silent) is None
 
 
 def test_the_answers_that_are_kept_can_be_read() -> None:
