@@ -4,8 +4,9 @@ Usage: python tools/scoreboard.py [tally]     take the figures of a tally, if on
 
 A tally is what campaigns write to the file that INKCAP_TALLY names: one JSON object a line, with the campaign, the
 test, whether it was the full count, and its figures. A row that is marked as whole has all of its count in the quick
-part, which every `make test` runs. One that states what its full count is says so as long as that is not reached:
-long campaigns run in parts.
+part, which every `make test` runs; one of which this holds for some tests names them. One that states what its full
+count is says so as long as that is not reached: long campaigns run in parts, on more than one day if need be, and each
+part is kept until it is run again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ LARGEST = ("longest", "most", "slowest", "peak", "p50", "p90", "p95", "p99", "cl
 """Figures that begin like this are the largest of their parts; all others are added up."""
 UNITS = ("_ms", "_s", "_seconds", "_mb", "_mib", "_percent", "_ratio")
 Record = dict[str, Any]
+Key = tuple[str, bool, str, str]
+"""A campaign, whether it was the full count, a test and the kind of thing that it counts."""
 
 
 def read_tally(text: str) -> list[Record]:
@@ -37,18 +40,39 @@ def read_tally(text: str) -> list[Record]:
     return list(found.values())
 
 
-def together(records: Iterable[Record], today: str) -> list[Record]:
+def dated(records: Iterable[Record], today: str) -> list[Record]:
+    """Give what is kept of each record: its figures apart from its names, and the day."""
+    names = ({**record, "full": bool(record["full"]), "what": str(record.get("what", ""))} for record in records)
+    return [
+        {
+            **{name: record[name] for name in KNOWN},
+            "when": today,
+            "figures": {name: value for name, value in record.items() if name not in KNOWN},
+        }
+        for record in names
+    ]
+
+
+def function_of(entry: Record) -> Key:
+    """Name the test function of an entry, whichever part of it was run."""
+    return (entry["campaign"], entry["full"], entry["test"].partition("[")[0], entry["what"])
+
+
+def part_of(entry: Record) -> Key:
+    """Name the part of an entry."""
+    return (entry["campaign"], entry["full"], entry["test"], entry["what"])
+
+
+def together(entries: Iterable[Record]) -> list[Record]:
     """Put the parts of one test together: one entry for each campaign, test function and kind of thing."""
-    found: dict[tuple[str, ...], Record] = {}
-    for record in records:
-        test = str(record["test"]).partition("[")[0]
-        what = str(record.get("what", ""))
-        start = {"campaign": record["campaign"], "full": bool(record["full"]), "test": test, "what": what}
-        key = (record["campaign"], str(record["full"]), test, what)
-        entry = found.setdefault(key, {**start, "when": today, "figures": {}})
-        for name, value in record.items():
-            if name not in KNOWN:
-                entry["figures"][name] = merged(name, entry["figures"].get(name), value)
+    found: dict[Key, Record] = {}
+    for part in entries:
+        campaign, full, test, what = function_of(part)
+        start = {"campaign": campaign, "full": full, "test": test, "what": what, "when": "", "figures": {}}
+        entry = found.setdefault(function_of(part), start)
+        entry["when"] = max(entry["when"], part["when"])
+        for name, value in part["figures"].items():
+            entry["figures"][name] = merged(name, entry["figures"].get(name), value)
     return list(found.values())
 
 
@@ -61,10 +85,12 @@ def merged(name: str, before: Any, value: Any) -> Any:
     return before + value
 
 
-def updated(data: Record, entries: Iterable[Record]) -> Record:
+def updated(data: Record, entries: Sequence[Record]) -> Record:
     """Give the kept figures with newer ones in their places, and a row for a campaign that had none."""
-    kept = {(e["campaign"], e["full"], e["test"], e["what"]): e for e in data["figures"]}
-    kept |= {(e["campaign"], e["full"], e["test"], e["what"]): e for e in entries}
+    # A test that has parts now had none when it was kept as a whole.
+    undivided = {function_of(entry) for entry in entries if "[" in entry["test"]}
+    kept = {part_of(entry): entry for entry in data["figures"] if part_of(entry) not in undivided}
+    kept |= {part_of(entry): entry for entry in entries}
     rows = {row["campaign"]: row for row in data["rows"]}
     for campaign, *_ in kept:
         rows.setdefault(campaign, {"campaign": campaign, "broken": "", "target": "", "others": ""})
@@ -93,6 +119,9 @@ def row_of(row: Record, entries: Sequence[Record]) -> str:
     reached = "; ".join(map(told, chosen)) or "not run"
     if quick and not full and not row.get("whole"):
         reached = f"quick: {reached}; the full count was not run"
+    # What has no larger part than that of every run counts beside the full part of the others.
+    daily = [entry for entry in quick if full and entry["test"].partition("::")[2] in row.get("every_run", ())]
+    reached += "".join(f"; in every run {told(entry)}" for entry in daily)
     reached += "".join(lacking(row, full))
     files = sorted({entry["test"].partition("::")[0] for entry in chosen})
     named = f'"{" ".join(files)}"' if len(files) > 1 else "".join(files)
@@ -114,7 +143,7 @@ def table(data: Record) -> str:
     """Write the whole table."""
     lines = [HEAD, "|" + "---|" * (HEAD.count("|") - 1)]
     for row in data["rows"]:
-        lines.append(row_of(row, [e for e in data["figures"] if e["campaign"] == row["campaign"]]))
+        lines.append(row_of(row, together(e for e in data["figures"] if e["campaign"] == row["campaign"])))
     return "\n".join(lines)
 
 
@@ -135,7 +164,7 @@ def main(arguments: Sequence[str]) -> int:
         if not path.is_file():
             print(f"{name}: no campaign has counted anything")
             continue
-        entries = together(read_tally(path.read_text(encoding="utf-8")), datetime.date.today().isoformat())
+        entries = dated(read_tally(path.read_text(encoding="utf-8")), datetime.date.today().isoformat())
         data = updated(data, entries)
         print(f"{len(entries)} figures of {len({entry['campaign'] for entry in entries})} campaigns taken over")
     DATA.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,24 +53,31 @@ def line(campaign: str, test: str, full: bool, **figures: object) -> str:
     return json.dumps({"campaign": campaign, "full": full, "test": test, **figures})
 
 
-def test_figures_of_one_test_are_put_together_and_newer_ones_replace_older() -> None:
-    tally = "\n".join(
-        [
-            line("S4", "tests/a.py::t[1]", True, cases=10, longest_ms=5.0),
-            line("S4", "tests/a.py::t[1]", True, cases=20, longest_ms=7.0),  # it ran again
-            line("S4", "tests/a.py::t[2]", True, cases=100_000, longest_ms=6.0),
-            line("X9", "tests/b.py::u", False, what="routes", cases=3),
-        ]
-    )
+def taken(data: dict[str, Any], today: str, *lines: str) -> dict[str, Any]:
+    return scoreboard.updated(data, scoreboard.dated(scoreboard.read_tally("\n".join(lines)), today))
+
+
+def test_parts_of_one_test_are_put_together_and_each_is_kept_until_it_is_run_again() -> None:
     data = {"rows": [{"campaign": "S4", "broken": "b", "target": "t", "others": "o"}], "figures": []}
-    data = scoreboard.updated(data, scoreboard.together(scoreboard.read_tally(tally), "2026-01-01"))
+    data = taken(
+        data,
+        "2026-01-01",
+        line("S4", "tests/a.py::t[1]", True, cases=10, longest_ms=5.0),
+        line("S4", "tests/a.py::t[1]", True, cases=20, longest_ms=7.0),  # it ran again
+        line("S4", "tests/a.py::t[2]", True, cases=100_000, longest_ms=6.0),
+        line("X9", "tests/b.py::u", False, what="routes", cases=3),
+    )
     table = scoreboard.table(data)
     assert "| S4 | b | t | cases 100\u202f020, longest ms 7 | o | `make soak TESTS=tests/a.py` | 2026-01-01 |" in table
     assert "quick: routes: cases 3; the full count was not run" in table
-    newer = scoreboard.together(scoreboard.read_tally(line("S4", "tests/a.py::t[1]", True, cases=1)), "2026-01-02")
-    assert "cases 1 | o | `make soak TESTS=tests/a.py` | 2026-01-02 |" in scoreboard.table(
-        scoreboard.updated(data, newer)
-    )
+    later = taken(data, "2026-01-02", line("S4", "tests/a.py::t[2]", True, cases=1, longest_ms=2))
+    assert "cases 21, longest ms 7 | o | `make soak TESTS=tests/a.py` | 2026-01-02 |" in scoreboard.table(later)
+
+
+def test_figures_of_a_test_that_had_no_parts_give_way_to_those_of_its_parts() -> None:
+    data = taken({"rows": [], "figures": []}, "2026-01-01", line("S4", "tests/a.py::t", True, cases=7))
+    later = taken(data, "2026-01-02", line("S4", "tests/a.py::t[1]", True, cases=1))
+    assert "| cases 1 |" in scoreboard.table(later)
 
 
 def test_a_campaign_that_was_not_run_says_so() -> None:
@@ -80,6 +88,14 @@ def test_a_campaign_whose_quick_part_is_all_of_it_lacks_nothing() -> None:
     row = {"campaign": "R8", "broken": "", "target": "", "others": "", "whole": True}
     entry = {"campaign": "R8", "full": False, "test": "tests/a.py::t", "what": "", "when": "", "figures": {"cases": 60}}
     assert "| cases 60 |" in scoreboard.row_of(row, [entry])
+
+
+def test_what_is_whole_in_every_run_counts_beside_the_full_part_of_the_others() -> None:
+    row = {"campaign": "S3", "broken": "", "target": "", "others": "", "every_run": ["frames"]}
+    entry = {"campaign": "S3", "full": False, "test": "tests/a.py::frames", "what": "", "when": ""}
+    daily = [{**entry, "figures": {"bombs": 22}}, {**entry, "test": "tests/a.py::some", "figures": {"bombs": 30}}]
+    full = {**entry, "full": True, "test": "tests/a.py::all", "figures": {"bombs": 89}}
+    assert "| bombs 89; in every run bombs 22 |" in scoreboard.row_of(row, [*daily, full])
 
 
 def test_a_campaign_of_which_some_parts_were_run_says_how_far_it_has_come() -> None:

@@ -14,7 +14,7 @@ import time
 import pytest
 from editors import Editor, Now, logged
 from figures import percentile, processor_time
-from nursery import Nursery, end
+from nursery import Nursery
 from serving import Server, Tab, place
 from steered import add, await_run, begin_training, drawn, post, recipe_of
 
@@ -150,7 +150,7 @@ def test_a_studio_that_is_killed_while_it_starts_again_loses_nothing(tmp_path, t
             for _ in range(chance.randint(1, 3)):
                 pid = nursery.fork()
                 time.sleep(chance.uniform(0.0, 0.12))
-                end(pid)
+                nursery.end(pid)
             server = nursery.start()
         with server.client() as client:
             found = client.get(f"/api/drawings/{drawing}/file").json()
@@ -174,18 +174,23 @@ def test_of_two_studios_on_one_folder_one_says_who_has_it(tmp_path, tally, cases
             with Tab(server, drawing) as tab:
                 assert tab.edit(place("x", case, 0))["type"] == "applied"
             if case % 3 == 2:
-                # Both at once, over what a killed one has left: one of them has it.
+                # Both at once, over what a killed one has left: one of them has it, and the other says so.
                 server.kill()
-                first = nursery.fork()
-                try:
-                    server = nursery.start()
-                    end(first)
-                except AssertionError as refused:
-                    assert "open already" in str(refused)  # noqa: PT017
-                    end(first)
-                    server = nursery.start()
+                server = one_of([nursery.fork(), nursery.fork()], nursery)
         server.kill()
     tally("R5", cases=cases, kind="two studios")
+
+
+def one_of(pids, nursery):
+    """Wait for studios that start at once, and give the one that has the folder; every other has said who has it."""
+    found = []
+    for pid in pids:
+        try:
+            found.append(nursery.await_start(pid))
+        except AssertionError as refused:
+            assert "has this folder open already" in str(refused)  # noqa: PT017
+    assert len(found) == 1, "a folder has one studio"
+    return found[0]
 
 
 @pytest.mark.parametrize("cases", [4, pytest.param(50, marks=pytest.mark.soak)], ids=["few", "many"])
