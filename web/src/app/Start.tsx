@@ -2,7 +2,7 @@ import { type DragEvent, type SyntheticEvent, useCallback, useEffect, useState }
 import { api, link } from "../api/client";
 import type { Listed, Workspace, ZooEntry } from "../api/types";
 import { OpenFile } from "../exchange/OpenFile";
-import { grouped, shortNumber } from "../model/findings";
+import { shortNumber } from "../model/findings";
 import { RenameDialog } from "../panels/FileMenu";
 import { Logo } from "../panels/Logo";
 import { Switches } from "../panels/PageBar";
@@ -11,7 +11,7 @@ import { GoingRuns } from "../runs/GoingRuns";
 import { deleteDrawing, duplicateDrawing, freshTitle, openFiles } from "./files";
 import { attempt } from "./session";
 import { useStudio } from "./store";
-import { words } from "./words";
+import { counted, words } from "./words";
 
 async function create(body: { name: string; zoo?: string; text?: string }, guide = false): Promise<void> {
   const made = await attempt(api.create(body));
@@ -39,8 +39,8 @@ function DrawingTile({ drawing, onChange }: { drawing: Listed; onChange: () => v
             <span className="bad">{drawing.error}</span>
           ) : (
             <>
-              {drawing.counted === false && !drawing.capsules ? "…" : `${grouped(drawing.capsules)} ${word.capsules}`}
-              {drawing.parameters ? ` · ${shortNumber(drawing.parameters)} ${word.parameters}` : ""}
+              {drawing.counted === false && !drawing.capsules ? "…" : counted(word, drawing.capsules, "capsules")}
+              {drawing.parameters ? ` · ${counted(word, drawing.parameters, "parameters", shortNumber)}` : ""}
               {!drawing.well_formed && drawing.capsules > 0 && <span className="bad"> · !</span>}
             </>
           )}
@@ -113,7 +113,7 @@ function ZooTile({ entry, taken }: { entry: ZooEntry; taken: Listed[] }) {
         <Picture src={link.zooPicture(entry.name, dark)} />
         <h3>{title}</h3>
         <p>
-          {entry.parameters ? `${shortNumber(entry.parameters)} ${word.parameters}` : ""}
+          {entry.parameters ? counted(word, entry.parameters, "parameters", shortNumber) : ""}
           {entry.kind ? ` · ${entry.kind === "layered" ? word.layered : word.skip}` : ""}
         </p>
       </button>

@@ -3,6 +3,7 @@
 import { exchangeChinese, exchangeEnglish } from "../exchange/words";
 import { insightChinese, insightEnglish } from "../insight/words";
 import { marksChinese, marksEnglish } from "../marks/words";
+import { grouped } from "../model/findings";
 import { runsChinese, runsEnglish } from "../runs/words";
 import { sweepsChinese, sweepsEnglish } from "../sweeps/words";
 import { theoryChinese, theoryEnglish } from "../theory/words";
@@ -365,3 +366,18 @@ const chinese: Record<Word, string> = {
 export type Language = "en" | "zh";
 
 export const words = (language: Language) => (language === "zh" ? chinese : english);
+
+/** What one of many is called, where a language has a word of its own for it. */
+const ONE = {
+  capsules: "capsule",
+  connections: "connection",
+  parameters: "parameter",
+  multiplyAdds: "multiply-add",
+  samples: "sample",
+  classes: "class",
+} as const;
+
+/** How a number of things is said: "1 capsule", "2 capsules". */
+export function counted(word: Record<Word, string>, n: number, thing: keyof typeof ONE, form = grouped): string {
+  return `${form(n)} ${n === 1 && word === english ? ONE[thing] : word[thing]}`;
+}

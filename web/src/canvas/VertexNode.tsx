@@ -2,7 +2,7 @@ import { Handle, type NodeProps, Position } from "@xyflow/react";
 import { memo } from "react";
 import type { Capsule, Use } from "../api/types";
 import { useStudio } from "../app/store";
-import { words } from "../app/words";
+import { counted, words } from "../app/words";
 import { extent, FORMS, type Form, shapeOf } from "../glyphs/forms";
 import { CapsuleGlyph } from "../glyphs/Glyphs";
 import { usePaint, VertexInsight } from "../insight/Overlay";
@@ -130,9 +130,7 @@ export const UseNode = memo(function UseNode({ id }: NodeProps) {
         style={paint?.fill ? { background: paint.fill, color: paint.ink } : undefined}
       >
         <strong>{group?.label || use.group}</strong>
-        <small>
-          {count} {word.capsules}
-        </small>
+        <small>{counted(word, count, "capsules")}</small>
         {(use.repeat ?? 1) > 1 && <em>×{use.repeat}</em>}
       </div>
       <FlawMark findings={findings} below={form.halfHeight * 2 + 76} />

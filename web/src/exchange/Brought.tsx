@@ -1,8 +1,7 @@
 import { deleteDrawing } from "../app/files";
 import { toggleDock } from "../app/preferences";
 import { type Bringing, useStudio } from "../app/store";
-import { words } from "../app/words";
-import { grouped } from "../model/findings";
+import { counted, words } from "../app/words";
 import { leadTo } from "./bring";
 import { useSeconds } from "./hooks";
 import "./exchange.css";
@@ -52,8 +51,8 @@ export function Brought({ id }: { id: string }) {
         </button>
       </header>
       <p className="soft">
-        {grouped(made.capsules)} {word.capsules} · {grouped(made.connections)} {word.connections} ·{" "}
-        {grouped(made.parameters)} {word.parameters}
+        {counted(word, made.capsules, "capsules")} · {counted(word, made.connections, "connections")} ·{" "}
+        {counted(word, made.parameters, "parameters")}
       </p>
       {made.difference !== null && (
         <p className="same">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { useStudio } from "../app/store";
-import { words } from "../app/words";
+import { counted, words } from "../app/words";
 import { Gallery } from "../marks/Gallery";
 import { percent } from "../runs/listing";
 import { fill } from "../theory/words";
@@ -86,7 +86,7 @@ export function Evaluation() {
           {boxes ? word.examples : word.confusion} <PartChoice />
           {found?.accuracy != null && (
             <span className="accuracy">
-              <b>{percent(found.accuracy)}</b> {word.accuracyOf} · {found.samples} {word.samples}
+              <b>{percent(found.accuracy)}</b> {word.accuracyOf} · {counted(word, found.samples, "samples")}
             </span>
           )}
         </h3>

@@ -2,7 +2,7 @@ import { type DragEvent, useCallback, useEffect, useRef, useState } from "react"
 import { api } from "../api/client";
 import type { DataPreview } from "../api/types";
 import { useStudio } from "../app/store";
-import { words } from "../app/words";
+import { counted, words } from "../app/words";
 import { ClassLegend, Marked } from "../marks/Marked";
 import { grouped } from "../model/findings";
 import { Dialog } from "./Dialogs";
@@ -120,11 +120,7 @@ function Classes({ counts }: { counts: Record<string, number> }) {
           <code>{grouped(count)}</code>
         </div>
       ))}
-      {all.length > 20 && (
-        <small>
-          … {all.length} {word.classes}
-        </small>
-      )}
+      {all.length > 20 && <small>… {counted(word, all.length, "classes")}</small>}
     </div>
   );
 }
@@ -135,9 +131,7 @@ function Outline({ seen }: { seen: DataPreview }) {
     <>
       {seen.count !== null && (
         <p className="data-outline">
-          <b>
-            {grouped(seen.count)} {word.samples}
-          </b>
+          <b>{counted(word, seen.count, "samples")}</b>
           {seen.test_count > 0 && ` + ${grouped(seen.test_count)} ${word.forTesting}`}
           {seen.inputs.map((one) => (
             <code key={one.name}>
@@ -148,7 +142,7 @@ function Outline({ seen }: { seen: DataPreview }) {
             <code key={one.name}>
               → {one.name}{" "}
               {seen.class_counts[one.name]
-                ? `${Object.keys(seen.class_counts[one.name] ?? {}).length} ${word.classes}`
+                ? counted(word, Object.keys(seen.class_counts[one.name] ?? {}).length, "classes")
                 : one.shape}
             </code>
           ))}

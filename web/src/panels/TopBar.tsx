@@ -3,10 +3,10 @@ import { link } from "../api/client";
 import { arrange, openToNeurons, redo, undo } from "../app/actions";
 import { toggleDock, toggleLanguage, toggleTheme } from "../app/preferences";
 import { useStudio } from "../app/store";
-import { words } from "../app/words";
+import { counted, words } from "../app/words";
 import { toggleInsight } from "../insight/mode";
 import { nameOf } from "../model/drawing";
-import { grouped, shortNumber } from "../model/findings";
+import { shortNumber } from "../model/findings";
 import { TheoryItems } from "../theory/Menu";
 import { Crumbs } from "./Crumbs";
 import { FileItems } from "./FileMenu";
@@ -33,14 +33,12 @@ function Totals() {
         </span>
       )}
       <span className="chip wide-only">
-        {grouped(report.capsules)} {word.capsules} · {grouped(report.connections)} {word.connections}
+        {counted(word, report.capsules, "capsules")} · {counted(word, report.connections, "connections")}
       </span>
       <span className="chip" data-total="parameters">
-        {grouped(report.parameters)} {word.parameters}
+        {counted(word, report.parameters, "parameters")}
       </span>
-      <span className="chip wide-only">
-        {shortNumber(report.multiply_adds)} {word.multiplyAdds}
-      </span>
+      <span className="chip wide-only">{counted(word, report.multiply_adds, "multiplyAdds", shortNumber)}</span>
     </div>
   );
 }
