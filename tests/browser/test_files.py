@@ -210,3 +210,31 @@ def test_what_a_closed_tab_left_arrives_exactly_once(page, context, studio, lost
     left = "n => new Promise(done => { const r = indexedDB.open(n); r.onsuccess = () => { const q = r.result"
     left += ".transaction('pending').objectStore('pending').count(); q.onsuccess = () => done(q.result); }; })"
     assert page.evaluate(left, "inkcap-outbox") == 0
+
+
+def test_what_a_closed_tab_left_arrives_in_one_that_stays(page, context, studio):
+    cut = {"there": False}
+
+    def pipe(socket):
+        server = socket.connect_to_server()
+        socket.on_message(lambda text: None if cut["there"] else server.send(text))
+
+    start_empty(page)
+    id = drawing_id(page)
+    dying = context.new_page()
+    dying.route_web_socket(re.compile(r"/live$"), pipe)
+    dying.goto(f"{studio.address}#/drawing/{id}")
+    dying.wait_for_selector(".empty-canvas")
+    cut["there"] = True
+    quick_add(dying, "1D-data 4")
+    expect_vertices(dying, 1)
+    # Its name is held while it lives, and for a moment while it is loaded anew.
+    page.wait_for_timeout(4000)
+    dying.reload()
+    expect_vertices(dying, 1)
+    page.wait_for_timeout(4000)
+    expect_vertices(page, 0)
+    dying.close()
+    expect_vertices(page, 1)
+    with studio.client() as client:
+        assert [row["label"] for row in client.get(f"/api/drawings/{id}/history").json()] == ["add a"]

@@ -2,7 +2,7 @@
 
 import { api, link, Refused } from "../api/client";
 import type { Attributes, Edit, Note } from "../api/types";
-import { abandoned, bring } from "../model/courier";
+import { bring, Couriers } from "../model/courier";
 import { Drafts } from "../model/drafts";
 import { EMPTY, foldIntoGroup } from "../model/drawing";
 import { mergeReport } from "../model/findings";
@@ -15,7 +15,7 @@ import { type Notice, refresh, useStudio } from "./store";
 
 let live: Live | null = null;
 let drafts: Drafts | null = null;
-const couriers: Live[] = [];
+let couriers: Couriers | null = null;
 const waiting = new Map<number, (edit: Edit, made: string[]) => void>();
 
 export function say(text: string, bad = false, action?: Notice["action"]): void {
@@ -35,9 +35,9 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
 export async function openDrawing(id: string): Promise<void> {
   closeDrawing();
   const outbox = await Outbox.open().catch(() => null);
-  const left = (await outbox?.left(id).catch(() => [])) ?? [];
   const names = await Names.open().catch(() => null);
-  const self = await identify(id, left, (await names?.of(id).catch(() => [])) ?? []);
+  const left = async () => (await outbox?.left(id).catch(() => [])) ?? [];
+  const self = await identify(id, { left, known: async () => (await names?.of(id).catch(() => [])) ?? [] });
   const note = (next: number) => {
     remember(id, self.client, next);
     void names?.remember(id, self.client, next).catch(() => undefined);
@@ -81,19 +81,17 @@ export async function openDrawing(id: string): Promise<void> {
   live = mine;
   mine.start();
   drafts = await Drafts.open().catch(() => null);
-  for (const orphan of await abandoned(left, self.client)) {
-    if (live !== mine) return;
+  if (live !== mine) return;
+  couriers = new Couriers(self.client, left, (orphan) => {
     const forget = (number: number) => void outbox?.forget(id, orphan.client, number).catch(() => undefined);
-    const keeper = { keep: () => undefined, forget };
-    couriers.push(
-      bring(
-        orphan,
-        () => new WebSocket(link.live(id)) as unknown as Socket,
-        keeper,
-        (why) => say(why, true),
-      ),
+    return bring(
+      orphan,
+      () => new WebSocket(link.live(id)) as unknown as Socket,
+      { keep: () => undefined, forget },
+      (why) => say(why, true),
     );
-  }
+  });
+  void couriers.look();
 }
 
 const written = (note: Note, text: string): Edit => ({
@@ -126,7 +124,8 @@ export function write(note: Note, text: string, finished: boolean): void {
 }
 
 export function closeDrawing(): void {
-  for (const courier of couriers.splice(0)) courier.stop();
+  couriers?.stop();
+  couriers = null;
   live?.stop();
   live = null;
   waiting.clear();

@@ -11,13 +11,14 @@ export interface Identity {
 }
 
 const mine = new Set<string>();
+const lockOf = (client: string) => `inkcap-client-${client}`;
 
 /** Hold a name for as long as the tab lives; a tab that was duplicated or is still open keeps its own. */
 export async function hold(client: string): Promise<boolean> {
   // Who leaves a drawing and comes back in the same tab has its name still.
   if (!navigator.locks || mine.has(client)) return true;
   return new Promise((resolve) => {
-    void navigator.locks.request(`inkcap-client-${client}`, { ifAvailable: true }, (lock) => {
+    void navigator.locks.request(lockOf(client), { ifAvailable: true }, (lock) => {
       if (lock) mine.add(client);
       resolve(lock !== null);
       return lock ? new Promise<void>(() => undefined) : undefined;
@@ -25,19 +26,32 @@ export async function hold(client: string): Promise<boolean> {
   });
 }
 
+/** Tell which of some names no other tab holds. */
+export async function free(clients: string[]): Promise<string[]> {
+  const held = new Set((await navigator.locks?.query())?.held?.map((lock) => lock.name));
+  return clients.filter((client) => mine.has(client) || !held.has(lockOf(client)));
+}
+
+/** What this browser has kept of a drawing: what tabs have left of it, and the names that they had. */
+export interface Memory {
+  left(): Promise<Orphan[]>;
+  known(): Promise<Known[]>;
+}
+
 /** Go on as before a reload, or for the tab that was there last and is gone, or as somebody new. */
-export async function identify(drawing: string, left: Orphan[], known: Known[] = []): Promise<Identity> {
+export async function identify(drawing: string, memory: Memory): Promise<Identity> {
   const key = `inkcap-client-${drawing}`;
   const before = JSON.parse(sessionStorage.getItem(key) ?? "null") as { client: string; next: number } | null;
-  const waiting = new Map(left.map((one) => [one.client, one.pending]));
   // Without locks nobody can tell whether the owner of a name still lives.
-  const names = new Map(navigator.locks ? known.map((one) => [one.client, one.next]) : []);
-  if (before) names.set(before.client, Math.max(before.next, names.get(before.client) ?? 1));
-  for (const client of new Set([...(before ? [before.client] : []), ...names.keys(), ...waiting.keys()])) {
+  const names = navigator.locks ? (await memory.known()).map((one) => one.client) : [];
+  const left = (await memory.left()).map((one) => one.client);
+  for (const client of new Set([...(before ? [before.client] : []), ...names, ...left])) {
     if (!(await hold(client))) continue;
-    const pending = waiting.get(client) ?? [];
-    const next = names.get(client) ?? 1;
-    return { client, pending, next: Math.max(next, ...pending.map((one) => one.number + 1)) };
+    // Only now nobody else edits under this name: its owner may have lived a moment ago.
+    const pending = (await memory.left()).find((one) => one.client === client)?.pending ?? [];
+    const numbers = (await memory.known()).filter((one) => one.client === client).map((one) => one.next);
+    if (before?.client === client) numbers.push(before.next);
+    return { client, pending, next: Math.max(1, ...numbers, ...pending.map((one) => one.number + 1)) };
   }
   const client = crypto.randomUUID();
   await hold(client);
