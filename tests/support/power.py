@@ -26,8 +26,8 @@ from tracing import DONE, TOLD, Call, Watcher, traced
 
 ROOT = 0
 FATES = ("kept", "kept", "gone", "torn", "zero")
-SHORT = ("a drawing is saved", "a figure is exported", "an old run is renewed", "a sweep begins")
-"""Actions with few steps, and so with few states."""
+TIRED = 500
+"""So many tries in a row that find nothing new are the end of a search."""
 
 
 @dataclass(frozen=True)
@@ -295,42 +295,66 @@ def record(action: Action, folder: Path) -> tuple[Disk, list[Step]]:
     return before, recorder.steps
 
 
-def campaign(name: str, folder: Path, states: int, seed: int) -> dict[str, object]:
-    """Cut the power in so many different ways, if there are as many."""
-    action = (ACTIONS | PLANTED)[name]
-    before, steps = record(action, folder)
-    luck = random.Random(f"{seed} {name}")  # noqa: S311
-    seen: set[tuple[str, int]] = set()
-    bad: list[str] = []
-    tries = again = 0
-    while len(seen) < states and again < 500:
-        # First each moment with all and with nothing of what was not synced, then by chance.
-        moment, way = tries % (len(steps) + 1), tries // (len(steps) + 1)
-        tries += 1
-        if way >= 2:
-            moment = luck.randint(0, len(steps))
-        told = sum(step.kind == "told" for step in steps[:moment])
-        tree = cut_off(before, steps[:moment], luck if way >= 2 else None, way == 1).tree()
-        state = (digest_of(tree), told)
-        again = again + 1 if state in seen and way >= 2 else 0
-        if state in seen:
-            continue
-        seen.add(state)
-        lay(tree, folder / "work")
+class Campaign:
+    """Cuts the power during one action in ways that differ, as long as there are more."""
+
+    def __init__(self, name: str, folder: Path, seed: int) -> None:
+        """Record the action."""
+        self.name, self.folder = name, folder
+        self.action: Action = (ACTIONS | PLANTED)[name]
+        self.before, self.steps = record(self.action, folder)
+        self.luck = random.Random(f"{seed} {name}")  # noqa: S311
+        self.seen: set[tuple[str, int]] = set()
+        self.bad: list[str] = []
+        self.tries = self.again = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether chance finds nothing new any more."""
+        return self.again >= TIRED
+
+    def find(self, states: int) -> None:
+        """Look at so many states more, if there are as many."""
+        states += len(self.seen)
+        while len(self.seen) < states and not self.spent:
+            # First each moment with all and with nothing of what was not synced, then by chance.
+            moment, way = self.tries % (len(self.steps) + 1), self.tries // (len(self.steps) + 1)
+            self.tries += 1
+            if way >= 2:
+                moment = self.luck.randint(0, len(self.steps))
+            tree = cut_off(self.before, self.steps[:moment], self.luck if way >= 2 else None, way == 1).tree()
+            told = sum(step.kind == "told" for step in self.steps[:moment])
+            state = (digest_of(tree), told)
+            self.again = self.again + 1 if state in self.seen and way >= 2 else 0
+            if state not in self.seen:
+                self.seen.add(state)
+                self._judge(tree, moment, told)
+
+    def _judge(self, tree: Mapping[str, bytes | None], moment: int, told: int) -> None:
+        lay(tree, self.folder / "work")
         try:
-            action.judge(folder / "work", told)
+            self.action.judge(self.folder / "work", told)
         except Exception:
-            bad.append(f"after step {moment} of {len(steps)}, try {tries}: {traceback.format_exc()}")
-    return {"action": name, "steps": len(steps), "states": len(seen), "bad": bad[:20], "bad_states": len(bad)}
+            place = f"after step {moment} of {len(self.steps)}, try {self.tries}"
+            self.bad.append(f"{place}: {traceback.format_exc()}")
+
+    @property
+    def found(self) -> dict[str, object]:
+        """Tell what came of it."""
+        told = {"action": self.name, "steps": len(self.steps), "states": len(self.seen), "tries": self.tries}
+        return {**told, "bad": self.bad[:20], "bad_states": len(self.bad)}
 
 
 def main(folder: Path, states: int, seed: int, names: list[str]) -> None:
-    """Go over some actions, or all; each gets its part of the states, those with few leave theirs to the others."""
-    chosen = sorted(names or ACTIONS, key=lambda name: name not in SHORT)
-    for number, name in enumerate(chosen):
-        found = campaign(name, folder / f"{number}", states // (len(chosen) - number), seed)
-        states -= int(str(found["states"]))
-        print(json.dumps(found), flush=True)
+    """Go over some actions, or all; each gets its part of the states, and those with few leave theirs to the others."""
+    campaigns = [Campaign(name, folder / str(number), seed) for number, name in enumerate(names or ACTIONS)]
+    searching = campaigns
+    while searching and (left := states - sum(len(one.seen) for one in campaigns)) > 0:
+        for one in searching:
+            one.find(max(left // len(searching), 1))
+        searching = [one for one in searching if not one.spent]
+    for one in campaigns:
+        print(json.dumps(one.found), flush=True)
 
 
 if __name__ == "__main__":
