@@ -11,7 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -119,10 +119,10 @@ class Edited:
         return Figure(name, sorted(spent[1:]), aim)
 
 
-def edits(count: int = LARGEST, turns: int = 12) -> Iterator[Figure]:
+def edits(count: int = LARGEST, turns: int = 12, places: Sequence[str] = PLACES) -> Iterator[Figure]:
     """Edit the chain in its middle, at its end and at its input, and join two of its capsules."""
     chained = Edited(chain(count))
-    for place in PLACES:
+    for place in places:
         reaches = place == "input"
 
         def put(turn: int, place: str = place) -> Edit:

@@ -228,8 +228,7 @@ def test_what_a_closed_tab_left_arrives_in_one_that_stays(page, context, studio)
     cut["there"] = True
     quick_add(dying, "1D-data 4")
     expect_vertices(dying, 1)
-    # Its name is held while it lives, and for a moment while it is loaded anew.
-    page.wait_for_timeout(4000)
+    # It lives, and is loaded anew for a moment: nobody goes on for it.
     dying.reload()
     expect_vertices(dying, 1)
     page.wait_for_timeout(4000)

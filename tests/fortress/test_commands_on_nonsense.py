@@ -98,7 +98,7 @@ def parted(count: int) -> tuple[list, list]:
 
 
 def test_some_malformed_files_bring_no_command_down(tmp_path, run, tally) -> None:
-    try_commands(16, tmp_path, run, tally)
+    try_commands(8, tmp_path, run, tally)
 
 
 @pytest.mark.soak
